@@ -1,0 +1,18 @@
+"""One way to turn what a user calls `random_state` into a numpy generator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def generator(random_state: RandomState = None) -> np.random.Generator:
+    """A numpy `Generator` from None, an int, a `Generator` (shared) or a legacy `RandomState`.
+
+    >>> int(generator(0).integers(100)) == int(generator(0).integers(100))
+    True
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    return np.random.default_rng(random_state)

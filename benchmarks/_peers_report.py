@@ -1,0 +1,188 @@
+"""Tables and figures of the comparison with cblearn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from benchmarks._figures import MARKERS, PALETTE, grid, log_scale, tidy_chart
+from benchmarks._tables import Table, best_in_bold, checks, digits, spread
+
+Results = list[dict[str, Any]]
+Line = tuple[str, str, str, bool | None]
+
+DEFAULT, AUTO = "nearer", "nearer auto"
+TOLERANCE = 0.003  # ends no worse
+TIMES_FASTER = {"planted-100": 10.0, "planted-3000": 50.0}
+DEFAULT_BEHIND = 0.01
+
+
+def _by_data(rows: Results, settings: dict[str, Any]) -> dict[str, Results]:
+    found = {
+        name: [row["results"] for row in rows if row["cell"]["data"] == name] for name in settings["order"]
+    }
+    return {name: results for name, results in found.items() if results}
+
+
+def _values(found: Results, rival: str, what: str) -> list[float]:
+    """Error or seconds of a rival on every split; empty where it failed or was given up."""
+    values = [results[rival].get(what) for results in found]
+    return [] if None in values else values  # type: ignore[return-value]
+
+
+def _mean_error(found: Results, rival: str) -> float:
+    errors = _values(found, rival, "error")
+    return float(np.mean(errors)) if errors else np.inf
+
+
+def best_peer(found: Results, settings: dict[str, Any]) -> str | None:
+    """The estimator of cblearn with the smallest mean error among those that finished every split."""
+    finished = [name for name in settings["cblearn"] if _values(found, name, "error")]
+    return min(finished, key=lambda name: _mean_error(found, name), default=None)
+
+
+def equal_peer(found: Results, settings: dict[str, Any], best: str) -> str:
+    """The quickest estimator of cblearn that is as good as its best one."""
+    limit = _mean_error(found, best) + TOLERANCE
+    good = [name for name in settings["cblearn"] if _mean_error(found, name) <= limit]
+    return min(good, key=lambda name: float(np.median(_values(found, name, "seconds"))))
+
+
+def summarise(rows: Results, settings: dict[str, Any]) -> list[Table]:
+    """The checks, the data sets, and a table of errors and times for each."""
+    data = _by_data(rows, settings)
+    lines = [line for name, found in data.items() for line in _checks(name, found, settings)]
+    tables = [_table(name, found, settings) for name, found in data.items()]
+    return [checks(lines), *tables, _failures(data, settings)]
+
+
+def _checks(name: str, found: Results, settings: dict[str, Any]) -> Iterator[Line]:
+    best = best_peer(found, settings)
+    if best is None or not _values(found, AUTO, "error"):
+        yield f"{name}: against the best of cblearn", "-", "no rival finished", None
+        return
+    yield _auto_check(name, found, best)
+    behind = _mean_error(found, DEFAULT) - _mean_error(found, best)
+    yield (
+        f"{name}: error, default - {best}",
+        f"at most {DEFAULT_BEHIND}",
+        f"{behind:+.4f}",
+        behind <= DEFAULT_BEHIND,
+    )
+    yield from _speed_checks(name, found, settings, best)
+
+
+def _auto_check(name: str, found: Results, best: str) -> Line:
+    differences = np.subtract(_values(found, AUTO, "error"), _values(found, best, "error"))
+    one = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
+    mean = float(differences.mean())
+    what = f'{name}: error, loss="auto" - {best}'
+    return what, "at most one standard error", f"{mean:+.4f} ± {one:.4f}", mean <= one
+
+
+def _speed_checks(name: str, found: Results, settings: dict[str, Any], best: str) -> Iterator[Line]:
+    """How many times faster a default fit is than cblearn's best, and than its quickest as good as that."""
+    as_good = _mean_error(found, DEFAULT) <= _mean_error(found, best) + TOLERANCE
+    ours = _values(found, DEFAULT, "seconds")
+    for peer in dict.fromkeys((best, equal_peer(found, settings, best))):
+        faster = float(np.median(np.divide(_values(found, peer, "seconds"), ours)))
+        target = TIMES_FASTER.get(name)
+        holds = None if target is None else as_good and faster >= target
+        aim = "-" if target is None else f"at least {target:g}, no worse than {TOLERANCE} above {best}"
+        shown = f"{digits(faster)}{'' if as_good else ' (but worse)'}"
+        yield f"{name}: time of {peer} / default", aim, shown, holds
+
+
+def _title(name: str, settings: dict[str, Any]) -> str:
+    if name in settings["human"]:
+        return f"{name}: p = {settings['human'][name]}"
+    size = settings["planted"][name]
+    return f"{name}: n = {size['n']:,}, p = {size['p']}, {size['train']:,} noise-free triplets"
+
+
+def _table(name: str, found: Results, settings: dict[str, Any]) -> Table:
+    columns = ["rival", "held-out error, mean ± standard error", "seconds, median (quartiles)"]
+    table = Table(f"{_title(name, settings)}; {len(found)} splits", columns)
+    rivals = [*settings["ours"], *settings["cblearn"]]
+    rivals = [rival for rival in rivals if _values(found, rival, "error")]
+    means = [_mean_error(found, rival) for rival in rivals]
+    texts = [
+        f"{mean:.4f} ± {_standard_error(found, rival):.4f}" for rival, mean in zip(rivals, means, strict=True)
+    ]
+    for rival, text in zip(rivals, best_in_bold(texts, means), strict=True):
+        shown = rival if rival in settings["ours"] else f"cblearn {rival}"
+        table.add(shown, text, spread(_values(found, rival, "seconds")))
+    table.note = _chosen(found)
+    return table
+
+
+def _standard_error(found: Results, rival: str) -> float:
+    errors = _values(found, rival, "error")
+    return float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else 0.0
+
+
+def _chosen(found: Results) -> str:
+    """What loss="auto" chose, and how often."""
+    picks = [results[AUTO]["chose"] for results in found if "chose" in results[AUTO]]
+    texts = [", ".join(f"{key} {value}" for key, value in pick.items()) for pick in picks]
+    counts = {text: texts.count(text) for text in sorted(set(texts))}
+    listed = "; ".join(f"{text} ({count} times)" for text, count in counts.items())
+    return f'`loss="auto"` chose {listed}.' if listed else ""
+
+
+def _failures(data: dict[str, Results], settings: dict[str, Any]) -> Table:
+    table = Table("Failures and time-outs", ["data", "rival", "what happened"])
+    for name, found in data.items():
+        for rival in [*settings["ours"], *settings["cblearn"]]:
+            reasons = {results[rival]["failure"] for results in found if "failure" in results[rival]}
+            if reasons:
+                first = min(reasons, key=len).replace("\n", " ")
+                table.add(name, rival, first)
+    return table
+
+
+def draw(rows: Results, settings: dict[str, Any]) -> dict[str, Figure]:
+    """Held-out error against fit time, a panel a data set: the lower left corner is where one wants to be."""
+    data = _by_data(rows, settings)
+    if not data:
+        return {}
+    figure, axes = grid(len(data), columns=3, size=(4.4, 3.8))
+    for ax, (name, found) in zip(axes, data.items(), strict=True):
+        for side, rivals in enumerate((list(settings["ours"]), settings["cblearn"])):
+            drawn = [rival for rival in rivals if _values(found, rival, "error")]
+            named = {DEFAULT, AUTO} if side == 0 else _frontier(found, drawn)
+            for rival in drawn:
+                _draw_point(ax, found, rival, side, rival if rival in named else "")
+        log_scale(ax, "x")
+        tidy_chart(ax, "seconds of a fit", "held-out error", _title(name, settings).split(", p")[0])
+    _legend(axes[0])
+    return {"error-time": figure}
+
+
+def _frontier(found: Results, rivals: list[str]) -> set[str]:
+    """Those that no other one beats in both error and time."""
+    place = {r: (_mean_error(found, r), float(np.median(_values(found, r, "seconds")))) for r in rivals}
+    return {
+        r for r in rivals if not any(place[o][0] < place[r][0] and place[o][1] < place[r][1] for o in rivals)
+    }
+
+
+def _draw_point(ax: Axes, found: Results, rival: str, side: int, label: str) -> None:
+    """Medians, with whiskers between the quartiles."""
+    seconds, errors = _values(found, rival, "seconds"), _values(found, rival, "error")
+    x, y = float(np.median(seconds)), float(np.median(errors))
+    colour = PALETTE[side]
+    ax.plot(x, y, MARKERS[side], color=colour, markersize=5)
+    ax.plot(np.quantile(seconds, [0.25, 0.75]), [y, y], color=colour, linewidth=1)
+    ax.plot([x, x], np.quantile(errors, [0.25, 0.75]), color=colour, linewidth=1)
+    ax.annotate(label, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7, color=colour)
+
+
+def _legend(ax: Axes) -> None:
+    for side, name in enumerate(("nearer: every loss", "cblearn: every estimator")):
+        ax.plot([], [], MARKERS[side], color=PALETTE[side], label=name)
+    ax.legend(fontsize=7, frameon=False)

@@ -1,0 +1,187 @@
+"""Ordinal embedding beside cblearn, on planted and on human comparisons.
+
+Every estimator and backend of cblearn 0.4.0 that runs on a CPU, with its own defaults, in an environment of
+its own (it needs an older numpy). Both sides learn from the same comparisons in the same dimension, are
+judged by the same held-out ones, and may use the same number of threads; imports, compilation and first
+calls are left out; the order of the rivals changes from split to split. A group (the triplets of one
+screen, trial or question) is never separated. Where answers were counted, ours get counts as weights, and
+cblearn, which has no weights, gets repeated rows: the same information.
+
+A fit is stopped after 10 minutes. A rival that failed or was stopped on a data set is not tried on its
+other splits; nor is one that took over a minute and was more than 0.03 behind the best of cblearn on the
+first split: it could not have become the best. All of these are listed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from benchmarks import _data
+from benchmarks._cblearn import ESTIMATORS, Worker, environment
+from benchmarks._peers_report import draw, summarise
+from benchmarks._runner import Job, Skip, rotated
+from benchmarks._store import Cell
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.datasets import planted
+from nearer.metrics import triplet_error
+
+__all__ = ["QUICK", "SETTINGS", "cells", "draw", "measure", "summarise", "warm_up"]
+
+SETTINGS: dict[str, Any] = {
+    "planted": {
+        "planted-100": {"n": 100, "p": 10, "train": 10_000, "test": 10_000},
+        "planted-1000": {"n": 1000, "p": 10, "train": 60_000, "test": 20_000},
+        "planted-3000": {"n": 3000, "p": 10, "train": 200_000, "test": 20_000},
+    },
+    "human": {"music": 9, "cars": 2, "fruit": 2, "material": 5, "food": 5, "things": 10},  # dimensions
+    "order": [
+        "planted-100",
+        "music",
+        "cars",
+        "fruit",
+        "material",
+        "planted-1000",
+        "food",
+        "things",
+        "planted-3000",
+    ],
+    "test_share": 0.2,
+    "ours": {
+        "nearer": {},
+        "nearer auto": {"loss": "auto"},
+        "nearer GNMDS": {"loss": "gnmds"},
+        "nearer CKL": {"loss": "ckl"},
+        "nearer t-STE": {"loss": "tste"},
+        "nearer SOE": {"loss": "soe"},
+    },
+    "cblearn": list(ESTIMATORS),
+    "threads": 2,
+    "cap_seconds": 600,
+    "slow_seconds": 60,
+    "hopeless_margin": 0.03,
+    "splits": 10,
+}
+QUICK = {
+    "planted": {"planted-100": {"n": 60, "p": 3, "train": 2000, "test": 1000}},
+    "order": ["planted-100", "music", "cars"],
+    "cblearn": ["SOE", "STE", "GNMDS", "CKL kernel"],
+    "cap_seconds": 20,
+    "slow_seconds": 5,
+    "splits": 2,
+}
+
+_workers: dict[int, Worker] = {}
+
+
+def _worker(threads: int) -> Worker:
+    if threads not in _workers:
+        _workers[threads] = Worker(threads)
+        atexit.register(_workers[threads].close)
+    return _workers[threads]
+
+
+def cells(settings: dict[str, Any]) -> list[Cell]:
+    """A cell is a data set and a split; the small data sets come first."""
+    return [
+        {"data": name, "split": split} for name in settings["order"] for split in range(settings["splits"])
+    ]
+
+
+def warm_up(settings: dict[str, Any]) -> None:
+    """Compile our loops, and make the environment of cblearn."""
+    try:
+        environment()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Skip(f"cblearn could not be installed: {error}") from error
+    triplets, _ = planted(30, 2, 1000, random_state=0)
+    for options in settings["ours"].values():
+        OrdinalEmbedding(2, n_jobs=settings["threads"], random_state=0, **options).fit(triplets)
+
+
+def problem(cell: Cell, settings: dict[str, Any]) -> tuple[Comparisons, Comparisons, int]:
+    """Comparisons to learn from, comparisons to be judged by, and the dimension."""
+    name, split = cell["data"], cell["split"]
+    if name in settings["human"]:
+        train, test = _data.HUMAN[name]().split(test_size=settings["test_share"], random_state=split)
+        return train, test, settings["human"][name]
+    size = settings["planted"][name]
+    triplets, _ = planted(size["n"], size["p"], size["train"] + size["test"], random_state=split)
+    return triplets[: size["train"]], triplets[size["train"] :], size["p"]
+
+
+def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All of ours and all of cblearn's, in an order that changes with the split."""
+    train, test, p = problem(cell, job.settings)
+    everybody = [*job.settings["ours"], *job.settings["cblearn"]]
+    for rival in rotated(everybody, 5 * cell["split"]):
+        if rival in job.done:
+            continue
+        reason = given_up(rival, cell, job)
+        if reason:
+            yield rival, {"failure": reason}
+        elif rival in job.settings["ours"]:
+            yield rival, _fit_ours(rival, train, test, p, cell["split"], job.settings)
+        else:
+            yield rival, _fit_theirs(rival, train, test, p, cell["split"], job.settings)
+
+
+def given_up(rival: str, cell: Cell, job: Job) -> str:
+    """Why a rival is not tried again on a data set, from its earlier splits; empty where it is."""
+    earlier = [row["results"] for row in job.rows if row["cell"]["data"] == cell["data"]]
+    if rival in job.settings["ours"] or not earlier:
+        return ""
+    first = earlier[0]
+    if "failure" in first[rival]:
+        return str(first[rival]["failure"]).removesuffix(_NOT_TRIED) + _NOT_TRIED
+    theirs = [first[name]["error"] for name in job.settings["cblearn"] if "error" in first[name]]
+    behind = first[rival]["error"] - min(theirs)
+    if first[rival]["seconds"] > job.settings["slow_seconds"] and behind > job.settings["hopeless_margin"]:
+        return (
+            f"{first[rival]['seconds']:.0f} s for an error {behind:.3f} behind the best of cblearn"
+            + _NOT_TRIED
+        )
+    return ""
+
+
+_NOT_TRIED = " on the first split, not tried again"
+
+
+def _fit_ours(
+    rival: str, train: Comparisons, test: Comparisons, p: int, seed: int, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """The whole of `fit`, by the wall clock."""
+    threads = settings["threads"]
+    estimator = OrdinalEmbedding(p, n_jobs=threads, random_state=seed, **settings["ours"][rival])
+    with threadpool_limits(threads):
+        start = time.perf_counter()
+        estimator.fit(train)
+        seconds = time.perf_counter() - start
+    result = estimator.result_
+    found = _judged(estimator.embedding_, test, seconds)
+    found["stop_reason"], found["epochs"] = result.stop_reason, result.n_epochs
+    if settings["ours"][rival].get("loss") == "auto":
+        found["chose"] = {key: result.details[key] for key in ("loss", "l2") if key in result.details}
+    return found
+
+
+def _fit_theirs(
+    rival: str, train: Comparisons, test: Comparisons, p: int, seed: int, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """`fit` by the clock of cblearn's own process."""
+    answer = _worker(settings["threads"]).fit(rival, train, p, seed, settings["cap_seconds"])
+    if "failure" in answer:
+        return {"failure": answer["failure"]}
+    if not np.isfinite(answer["embedding"]).all():
+        return {"failure": "the embedding is not finite"}
+    return {**_judged(answer["embedding"], test, answer["seconds"]), "iterations": answer["iterations"]}
+
+
+def _judged(points: np.ndarray, test: Comparisons, seconds: float) -> dict[str, Any]:
+    return {"seconds": round(seconds, 4), "error": round(triplet_error(points, test), 5)}

@@ -1,0 +1,305 @@
+"""What makes a row of comparisons valid, and the sentence that says why one is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer.errors import InputError
+
+Invalid = Literal["error", "drop"]
+
+UNREADABLE = np.iinfo(np.int64).min  # stands for a cell that is missing, no whole number, or no known name
+MOST_OBJECTS = np.iinfo(np.int32).max
+
+
+class Fields(NamedTuple):
+    """The checked content of a `Comparisons`: arrays that fit together."""
+
+    indices: np.ndarray
+    n_objects: int
+    weights: np.ndarray | None = None
+    annotators: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    names: tuple[str, ...] | None = None
+    n_dropped: int = 0
+
+    def take(self, rows: Any) -> Fields:
+        """The fields of some rows (a slice, a mask or positions)."""
+        return self._replace(
+            indices=np.ascontiguousarray(self.indices[rows]),
+            weights=None if self.weights is None else self.weights[rows],
+            annotators=None if self.annotators is None else self.annotators[rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+
+def row_place(row: int) -> str:
+    """How a row of an array is named in an error."""
+    return f"row {row} (counting from 0)"
+
+
+def checked(
+    triplets: ArrayLike,
+    n_objects: int | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    annotators: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    names: Iterable[str] | None = None,
+    invalid: Invalid = "error",
+    place: Callable[[int], str] = row_place,
+) -> Fields:
+    """Check index arrays, or arrays of names, and bring them into their final form."""
+    check_invalid(invalid)
+    cells = as_rows(triplets)
+    (codes,), known_names = encode([cells], check_names(names))
+    limit = check_n_objects(n_objects, known_names)
+    fields = Fields(
+        codes,
+        0,
+        per_row(weights, len(codes), "weights", np.float64),
+        None if annotators is None else as_labels(annotators, len(codes), "annotators"),
+        None if groups is None else as_integers(as_labels(groups, len(codes), "groups")),
+        known_names,
+    )
+    bad = faulty(codes, limit) | faulty_weights(fields.weights, len(codes))
+    n_bad = int(np.count_nonzero(bad))
+    if n_bad and invalid == "error":
+        row = int(np.argmax(bad))
+        weight = None if fields.weights is None else fields.weights[row]
+        named = cells.dtype.kind not in "iuf"
+        what = describe(cells[row].tolist(), codes[row].tolist(), limit, named, weight)
+        raise fault_error(place(row), what, n_bad, len(codes))
+    if n_bad:
+        fields = fields.take(~bad)
+    return finished(fields, limit, n_bad)
+
+
+def finished(fields: Fields, limit: int | None, n_dropped: int) -> Fields:
+    """The same fields with int32 indices and the number of objects settled."""
+    codes = fields.indices
+    if limit is None:
+        limit = int(codes.max()) + 1 if len(codes) else 0
+    # `astype` copies even what is int32 already: the caller's array may change later
+    return fields._replace(indices=codes.astype(np.int32, order="C"), n_objects=limit, n_dropped=n_dropped)
+
+
+def check_invalid(invalid: str) -> None:
+    """Refuse anything but the two ways to treat bad rows."""
+    if invalid not in ("error", "drop"):
+        raise InputError(f"invalid={invalid!r} is not known; pass 'error' or 'drop'")
+
+
+def check_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Object names as a tuple of distinct, non-empty strings."""
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise InputError(f"names must be a sequence of strings, not the one string {names!r}")
+    result = tuple(names)
+    for position, name in enumerate(result):
+        if not isinstance(name, str):
+            raise InputError(f"name {position} is {name!r}, not a string; pass strings, such as str(name)")
+        if not name or "\0" in name:
+            raise InputError(
+                f"name {position} is {name!r}; names must be non-empty and free of NUL characters"
+            )
+    result = tuple(map(str, result))  # numpy's own strings become plain ones
+    if len(set(result)) < len(result):
+        twice = Counter(result).most_common(1)[0][0]
+        raise InputError(f"the name {twice!r} occurs twice; every object needs a name of its own")
+    try:
+        "".join(result).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the names hold {error.object[error.start]!r}, which no file can hold as text"
+        ) from None
+    return result
+
+
+def check_n_objects(n_objects: int | None, names: Sequence[str] | None) -> int | None:
+    """The number of objects as far as it is known before the rows are seen."""
+    if n_objects is None:
+        return None if names is None else len(names)
+    if isinstance(n_objects, bool) or not isinstance(n_objects, (int, np.integer)):
+        raise InputError(f"n_objects must be a whole number, got {n_objects!r}")
+    if not 0 <= n_objects <= MOST_OBJECTS:
+        raise InputError(f"n_objects must lie between 0 and {MOST_OBJECTS}, got {n_objects}")
+    if names is not None and len(names) != n_objects:
+        raise InputError(
+            f"n_objects={n_objects} does not fit {len(names)} names; leave n_objects out or correct it"
+        )
+    return int(n_objects)
+
+
+def as_rows(triplets: ArrayLike) -> np.ndarray:
+    """The comparisons as a two-dimensional array of numbers or strings."""
+    try:
+        rows = np.asarray(triplets)
+    except ValueError:
+        raise InputError(
+            "the comparisons have rows of different lengths; every row needs 3 or 4 objects"
+        ) from None
+    if rows.shape == (0,):
+        rows = np.empty((0, 3), dtype=np.int32)
+    if rows.ndim != 2 or rows.shape[1] not in (3, 4):
+        raise InputError(
+            f"comparisons must have the shape (q, 3) for triplets or (q, 4) for quadruplets, got {rows.shape}"
+        )
+    return rows
+
+
+def encode(
+    arrays: Sequence[np.ndarray], names: tuple[str, ...] | None
+) -> tuple[list[np.ndarray], tuple[str, ...] | None]:
+    """Turn arrays of object indices or object names into codes, names sorted unless they are given.
+
+    >>> encode([np.array([["dog", "cat", "car"]])], None)
+    ([array([[2, 1, 0]])], ('car', 'cat', 'dog'))
+    """
+    arrays = [_plain(array) for array in arrays]
+    full = [array for array in arrays if array.size]
+    texts = [array.dtype.kind == "U" for array in full]
+    if not any(texts):
+        return [whole_codes(array) for array in arrays], names
+    if not all(texts):
+        raise InputError("some objects are given by name and others by index; use one or the other")
+    cells, positions = np.unique(np.concatenate([array.ravel() for array in full]), return_inverse=True)
+    if names is None:
+        names = check_names(cell for cell in cells.tolist() if cell)
+    codes = name_codes(cells.tolist(), names or ())[positions]
+    split = np.split(codes, np.cumsum([array.size for array in arrays])[:-1])
+    return [part.reshape(array.shape) for part, array in zip(split, arrays, strict=True)], names
+
+
+def name_codes(cells: Sequence[str | None], names: Sequence[str]) -> np.ndarray:
+    """The index of each cell among the names, or `UNREADABLE`."""
+    lookup = {name: code for code, name in enumerate(names)}
+    return np.fromiter((lookup.get(cell, UNREADABLE) for cell in cells), np.int64, len(cells))  # type: ignore[arg-type]
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """Strings as numpy strings, objects as numbers where they are numbers."""
+    if array.dtype.kind in "iufU":
+        return array
+    if array.dtype.kind in "OT":
+        cells = array.ravel().tolist()
+        if all(isinstance(cell, str) or cell is None for cell in cells) and any(
+            cell is not None for cell in cells
+        ):
+            return np.array(["" if cell is None else cell for cell in cells], dtype=np.str_).reshape(
+                array.shape
+            )
+        if not any(isinstance(cell, (str, bool)) for cell in cells):
+            try:
+                return array.astype(np.float64)
+            except (TypeError, ValueError):
+                pass
+    raise InputError(f"objects must be whole numbers or names, got an array of {array.dtype}")
+
+
+def whole_codes(array: np.ndarray) -> np.ndarray:
+    """Integers as they are; floats as integers, `UNREADABLE` where they are not whole."""
+    if array.dtype == np.uint64 or array.dtype.kind not in "iu":
+        whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)
+        return np.where(whole, array, 0).astype(np.int64) + np.where(whole, 0, UNREADABLE)
+    return array
+
+
+def per_row(values: ArrayLike | None, n_rows: int, what: str, dtype: Any = None) -> np.ndarray | None:
+    """A private copy of one value a row."""
+    if values is None:
+        return None
+    try:
+        array = np.array(values, dtype=dtype)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be numbers, one for each row") from None
+    if array.shape != (n_rows,):
+        raise InputError(
+            f"{what} must have one value for each of the {n_rows} rows, got the shape {array.shape}"
+        )
+    return array
+
+
+def as_labels(values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
+    """Labels of rows as int64 or as strings."""
+    array = per_row(values, n_rows, what)
+    assert array is not None
+    if array.dtype.kind in "OT":
+        array = np.array(array.tolist())  # a list of nothing but strings or numbers gets a type of its own
+    if array.dtype.kind == "U":
+        return array
+    if array.dtype.kind in "iuf" and bool(np.all(np.isfinite(array) & (array == np.floor(array)))):
+        return array.astype(np.int64)
+    raise InputError(f"{what} must be whole numbers or strings without gaps, got an array of {array.dtype}")
+
+
+def as_integers(labels: np.ndarray) -> np.ndarray:
+    """Labels as int64: numbers stay, strings are numbered in sorted order."""
+    if labels.dtype.kind != "U":
+        return labels
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def faulty(codes: np.ndarray, n_objects: int | None) -> np.ndarray:
+    """Rows that are out of range or compare something with itself.
+
+    >>> faulty(np.array([[0, 1, 2], [0, 0, 2], [0, 1, 9]]), 3)
+    array([False,  True,  True])
+    """
+    limit = MOST_OBJECTS if n_objects is None else n_objects
+    bad = np.zeros(len(codes), dtype=bool)
+    for column in codes.T:
+        bad |= (column < 0) | (column >= limit)
+    if codes.shape[1] == 3:
+        i, j, k = codes.T
+        return bad | (i == j) | (i == k) | (j == k)
+    i, j, m, k = codes.T
+    same_pair = ((i == m) & (j == k)) | ((i == k) & (j == m))
+    return bad | (i == j) | (m == k) | same_pair
+
+
+def faulty_weights(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Rows whose weight is negative, infinite or missing."""
+    if weights is None:
+        return np.zeros(n_rows, dtype=bool)
+    return ~(np.isfinite(weights) & (weights >= 0))
+
+
+def describe(
+    cells: Sequence[Any],
+    codes: Sequence[int],
+    n_objects: int | None,
+    named: bool,
+    weight: float | None = None,
+) -> str:
+    """Say in words what is wrong with one row."""
+    limit = MOST_OBJECTS if n_objects is None else n_objects
+    shown = f"({', '.join(map(str, cells))})"
+    for cell, code in zip(cells, codes, strict=True):
+        if code == UNREADABLE and (cell is None or cell == "" or cell != cell):
+            return f"{shown} has an empty cell"
+        if code == UNREADABLE:
+            return f"{cell!r} is not " + ("one of the names given" if named else "a whole number")
+        if code < 0:
+            return f"{shown} holds the negative index {code}"
+        if code >= limit:
+            return f"{shown} holds the index {code}, which is out of range for {limit} objects"
+    if bool(faulty(np.array([codes]), None)[0]):
+        return f"{shown} compares an object or a pair with itself"
+    return f"the weight {weight} is not a finite number of at least 0"
+
+
+def fault_error(place: str, what: str, n_bad: int, n_rows: int) -> InputError:
+    """The one sentence for rows that cannot be used."""
+    if n_bad == 1:
+        return InputError(f"{place}: {what}; correct this row or pass invalid='drop' to leave it out")
+    return InputError(
+        f"{place}: {what}, the first of {n_bad} invalid rows among {n_rows}; "
+        "correct them or pass invalid='drop' to leave them out"
+    )

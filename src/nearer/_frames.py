@@ -1,0 +1,160 @@
+"""Comparisons from and to tables in memory: DataFrames, Arrow tables, records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer._assemble import Assembler, Wanted
+from nearer._cells import is_text
+from nearer._checks import Fields, Invalid, check_invalid, check_names, row_place
+from nearer._columns import QUADRUPLET, TRIPLET, Layout, layout_of
+from nearer._responses import Zero
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_BATCH_ROWS = 1 << 18
+
+
+def fields_of_frame(
+    frame: Any,
+    *,
+    columns: Mapping[str, str | int] | None = None,
+    names: Iterable[str] | None = None,
+    n_objects: int | None = None,
+    zero: Zero | None = None,
+    invalid: Invalid = "error",
+) -> Fields:
+    """The comparisons of a DataFrame."""
+    check_invalid(invalid)
+    wanted = Wanted(check_names(names), n_objects, zero, invalid)
+    if hasattr(frame, "iloc"):  # pandas: convert no column but those that matter, others may hold anything
+        layout = layout_of(list(frame.columns), columns, "the frame")
+        table = _from_pandas(frame.iloc[:, list(layout.roles.values())], list(layout.roles))
+    else:
+        whole = _as_arrow(frame)
+        layout = layout_of(whole.column_names, columns, "the frame")
+        table = whole.select(list(layout.roles.values()))
+    return fields_of_table(table, layout, wanted)
+
+
+def fields_of_records(
+    records: Iterable[Mapping[str, Any]],
+    *,
+    columns: Mapping[str, str | int] | None = None,
+    names: Iterable[str] | None = None,
+    n_objects: int | None = None,
+    zero: Zero | None = None,
+    invalid: Invalid = "error",
+) -> Fields:
+    """The comparisons of a list of dicts."""
+    import pyarrow as pa
+
+    check_invalid(invalid)
+    rows = list(records)
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    if not rows:
+        raise InputError("there are no records; give at least one")
+    layout = layout_of(keys, columns, "the records")
+    roles = {role: keys[position] for role, position in layout.roles.items()}
+    arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
+    wanted = Wanted(check_names(names), n_objects, zero, invalid)
+    return fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
+
+
+def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Fields:
+    """The comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
+    numeric = holds_indices(table.schema, layout, "the table")
+    assembler = Assembler(layout, wanted, numeric=numeric, typed=True, place=row_place)
+    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
+        assembler.add(batch)
+    return assembler.finish()
+
+
+def holds_indices(schema: pa.Schema, layout: Layout, place: str) -> bool:
+    """Whether the columns of objects hold indices; where some hold indices and some names, refuse them."""
+    import pyarrow as pa
+
+    fields = [schema.field(position) for position in range(len(layout.objects))]
+    kinds = {
+        is_text(field.type): name
+        for field, name in zip(fields, layout.roles, strict=False)
+        if not pa.types.is_null(field.type)
+    }
+    if len(kinds) == 2:
+        raise InputError(
+            f"{place}: the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers; use "
+            "indices or names throughout"
+        )
+    return True not in kinds
+
+
+def _from_pandas(frame: pd.DataFrame, roles: Sequence[str]) -> pa.Table:
+    import pyarrow as pa
+
+    frame = frame.set_axis(list(roles), axis=1)
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.table([_column(frame[role].tolist(), role) for role in roles], names=list(roles))
+
+
+def _as_arrow(frame: Any) -> pa.Table:
+    import pyarrow as pa
+
+    if isinstance(frame, pa.Table):
+        return frame
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pa.table(frame)
+    if hasattr(frame, "__dataframe__"):
+        from pyarrow.interchange import from_dataframe
+
+        return from_dataframe(frame)
+    raise InputError(
+        f"a {type(frame).__name__} is no table; pass a DataFrame of pandas or polars, or an Arrow table"
+    )
+
+
+def _column(values: list[Any], name: str) -> pa.Array:
+    """A list as an Arrow array; a list of numbers and strings together is refused."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        texts = [isinstance(value, str) for value in values if value is not None]
+        odd = next(
+            (
+                row
+                for row, value in enumerate(values)
+                if value is not None and isinstance(value, str) != texts[0]
+            ),
+            0,
+        )
+        raise InputError(
+            f"{row_place(odd)}: the column {name!r} mixes numbers and names, here {values[odd]!r}; "
+            "use one or the other"
+        ) from None
+
+
+def frame_of(fields: Fields) -> pd.DataFrame:
+    """A pandas DataFrame of comparisons."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    names = None if fields.names is None else np.array(fields.names, dtype=object)
+    for role, codes in zip(object_roles(fields), fields.indices.T, strict=True):
+        columns[role] = codes.copy() if names is None else names[codes]
+    extras = {"weight": fields.weights, "annotator": fields.annotators, "group": fields.groups}
+    columns |= {role: values.copy() for role, values in extras.items() if values is not None}
+    return pd.DataFrame(columns)
+
+
+def object_roles(fields: Fields) -> tuple[str, ...]:
+    """The names of the columns of objects."""
+    return TRIPLET if fields.indices.shape[1] == 3 else QUADRUPLET

@@ -1,0 +1,167 @@
+"""Reading comparisons from JSON lines: one object a line, with the keys that are column names elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer._assemble import Assembler, Wanted
+from nearer._checks import Fields
+from nearer._columns import layout_of
+from nearer._opening import open_bytes
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CHUNK_BYTES = 1 << 22
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Fields:
+    """The comparisons of a file of JSON lines; the first record says which keys there are."""
+    import pyarrow as pa
+
+    source = JsonSource(path, columns, wanted)
+    for by_hand in (False, True):
+        assembler = source.assembler()
+        try:
+            for batch in source.batches(by_hand):
+                assembler.add(batch)
+        except pa.ArrowInvalid:
+            if by_hand:
+                raise
+            continue  # some value has another type: look at every record by itself
+        break
+    return assembler.finish(source.n_skipped)
+
+
+class JsonSource:
+    """A file of JSON lines whose first record has been looked at."""
+
+    def __init__(self, path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> None:
+        self.path, self.wanted, self.n_skipped = path, wanted, 0
+        line, text = next(self._lines(), (0, b""))
+        if not line:
+            raise InputError(f"{path}: the file is empty; it should hold comparisons")
+        record = self._record(line, text)
+        if isinstance(record, InputError):
+            raise record
+        keys = list(record)
+        self.layout = layout_of(keys, columns, f"{path}, line {line}")
+        self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
+        self.first = {role: record[key] for role, key in self.keys.items()}
+        self.object_roles = list(self.keys)[: len(self.layout.objects)]
+        self.numeric = not any(isinstance(self.first[role], str) for role in self.object_roles)
+
+    def assembler(self) -> Assembler:
+        """A fresh assembler for this file."""
+        return Assembler(
+            self.layout,
+            self.wanted,
+            numeric=self.numeric,
+            typed=True,
+            place=lambda row: f"{self.path}, line {self._line_of(row)}",
+        )
+
+    def batches(self, by_hand: bool) -> Iterator[pa.RecordBatch]:
+        """The values that matter, in the order of their roles."""
+        import pyarrow as pa
+        from pyarrow import json as arrow_json
+
+        if by_hand:
+            yield from self._batches_by_hand()
+            return
+        schema = pa.schema([(self.keys[role], self._type(role)) for role in self.keys])
+        for chunk in self._chunks():
+            table = arrow_json.read_json(
+                pa.BufferReader(chunk),
+                arrow_json.ReadOptions(block_size=len(chunk) + 1, use_threads=False),
+                arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+            )
+            yield from table.select(list(self.keys.values())).to_batches()
+
+    def _type(self, role: str) -> pa.DataType:
+        """The Arrow type that the first record suggests."""
+        import pyarrow as pa
+
+        if role == "weight":
+            return pa.float64()
+        if role in self.object_roles:
+            return pa.int64() if self.numeric else pa.string()
+        value = self.first[role]
+        if isinstance(value, bool):
+            return pa.bool_()
+        if role == "response":
+            return pa.float64() if isinstance(value, (int, float)) else pa.string()
+        return pa.int64() if isinstance(value, int) else pa.string()
+
+    def _batches_by_hand(self) -> Iterator[pa.RecordBatch]:
+        self.n_skipped = 0
+        records: list[dict[str, Any]] = []
+        for line, text in self._lines():
+            record = self._record(line, text)
+            if not isinstance(record, InputError):
+                records.append(record)
+            elif self.wanted.invalid == "drop":
+                self.n_skipped += 1
+            else:
+                raise record
+            if len(records) == 1 << 16:
+                yield self._batch(records)
+                records = []
+        yield self._batch(records)
+
+    def _batch(self, records: list[dict[str, Any]]) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        arrays = []
+        for role, key in self.keys.items():
+            values = [record.get(key) for record in records]
+            if role in ("annotator", "group") and isinstance(self.first[role], int):
+                arrays.append(
+                    pa.array([v if isinstance(v, (int, float)) else None for v in values], pa.float64())
+                )
+            else:
+                arrays.append(pa.array([_text(value) for value in values], pa.string()))
+        return pa.record_batch(arrays, names=list(self.keys))
+
+    def _record(self, line: int, text: bytes) -> dict[str, Any] | InputError:
+        try:
+            record = json.loads(text)
+        except ValueError:
+            record = None
+        if isinstance(record, dict):
+            return record
+        shown = text[:60].decode(errors="replace").strip()
+        return InputError(
+            f"{self.path}, line {line}: {shown!r} is not a JSON object; "
+            "correct this line or pass invalid='drop' to leave it out"
+        )
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Lines that are not blank, with their numbers from 1."""
+        with open_bytes(self.path) as stream:
+            for number, text in enumerate(stream, 1):
+                text = text.removeprefix(_BOM) if number == 1 else text
+                if text.strip():
+                    yield number, text
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Parts of the file that end with a line."""
+        with open_bytes(self.path) as stream:
+            while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
+                if chunk.strip():
+                    yield chunk
+
+    def _line_of(self, row: int) -> int:
+        return next(number for position, (number, _) in enumerate(self._lines()) if position == row)
+
+
+def _text(value: Any) -> str | None:
+    """A scalar as text; anything else counts as missing."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (str, int, float)) else None

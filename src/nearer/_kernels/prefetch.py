@@ -1,0 +1,52 @@
+"""Ask the processor for memory before it is needed.
+
+A stochastic step touches a few rows anywhere in arrays that may be larger than the caches; which rows the next
+steps touch is known, so their cache misses can overlap with the work at hand.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+#: how many comparisons ahead to ask for
+AHEAD = 4
+#: arrays smaller than this (bytes) live in the second-level cache: asking ahead would only cost
+WORTHWHILE = 512 * 1024
+
+_LINE = 64
+
+
+@intrinsic
+def _prefetch_row(typingctx, array, row, offset):
+    """Prefetch the cache line `offset` bytes into a row of a C-contiguous array."""
+    signature = types.void(array, types.intp, types.intp)
+
+    def codegen(context, builder, signature, arguments):
+        array_type = signature.args[0]
+        array, row, offset = arguments
+        struct = context.make_array(array_type)(context, builder, array)
+        strides = cgutils.unpack_tuple(builder, struct.strides, array_type.ndim)
+        byte_pointer = ir.IntType(8).as_pointer()
+        base = builder.bitcast(struct.data, byte_pointer)
+        address = builder.gep(base, [builder.add(builder.mul(row, strides[0]), offset)])
+        int32 = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte_pointer, int32, int32, int32]),
+            "llvm.prefetch.p0",
+        )
+        # to be written, keep in all caches, data
+        builder.call(function, [address, int32(1), int32(3), int32(1)])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@njit(inline="always")
+def prefetch_row(array, row):
+    """Prefetch a whole row."""
+    for offset in range(0, array.shape[1] * array.itemsize, _LINE):
+        _prefetch_row(array, row, offset)

@@ -1,0 +1,109 @@
+"""The kernels in plain numpy: the reference for the tests, and the way any user-written loss runs.
+
+Same conventions and the same numbers (to rounding) as `points.py` and `epochs.py`, with the loss as an object and every
+dense term applied densely.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nearer.losses import Loss
+
+CHUNK = 65_536  # comparisons at a time, so that memory does not grow with their number
+
+
+def ends(Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Columns i, j, l, k of triplets or quadruplets: d(i, j) < d(l, k)."""
+    return Q[:, 0], Q[:, 1], Q[:, 0 if Q.shape[1] == 3 else 2], Q[:, -1]
+
+
+def squared_distances(X: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Squared distances of the two pairs of every comparison."""
+    i, j, l, k = ends(Q)
+    return ((X[i] - X[j]) ** 2).sum(axis=1), ((X[l] - X[k]) ** 2).sum(axis=1)
+
+
+def slopes(X: np.ndarray, Q: np.ndarray, W: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
+    """Sum of weighted losses, and their (q, 2) weighted derivatives by the squared distances."""
+    near, far = squared_distances(X, Q)
+    values = np.asarray(loss.value(near, far), dtype=np.float64)
+    derivatives = np.stack(loss.derivatives(near, far), axis=1).astype(X.dtype, copy=False)
+    if len(W):
+        values, derivatives = values * W, derivatives * W[:, None]
+    return float(values.sum()), derivatives
+
+
+def scatter(X: np.ndarray, Q: np.ndarray, C: np.ndarray, G: np.ndarray) -> None:
+    """Add to G the gradient of comparisons whose slopes are C."""
+    i, j, l, k = ends(Q)
+    near, far = 2 * C[:, :1] * (X[i] - X[j]), 2 * C[:, 1:] * (X[l] - X[k])
+    np.add.at(G, np.concatenate([i, j, l, k]), np.concatenate([near, -near, far, -far]))
+
+
+def value(X: np.ndarray, Q: np.ndarray, W: np.ndarray, loss: Loss) -> float:
+    """Sum of weighted losses."""
+    return sum(slopes(X, Q[at], W[at], loss)[0] for at in _chunks(len(Q)))
+
+
+def gradient(X: np.ndarray, Q: np.ndarray, W: np.ndarray, loss: Loss, G: np.ndarray, C: np.ndarray) -> float:
+    """Sum of weighted losses; adds the gradient to G and, where C is not empty, stores the slopes there."""
+    total = 0.0
+    for at in _chunks(len(Q)):
+        part, derivatives = slopes(X, Q[at], W[at], loss)
+        total += part
+        scatter(X, Q[at], derivatives, G)
+        if len(C):
+            C[at] = derivatives
+    return total
+
+
+def sgd(
+    X: np.ndarray,
+    Q: np.ndarray,
+    W: np.ndarray,
+    loss: Loss,
+    steps: np.ndarray,
+    batch_size: int,
+    log_kept: np.ndarray,
+) -> float:
+    """One walk over Q: step s is X <- (1 - shrink_s) X - steps[s] * mean gradient of its batch."""
+    kept = np.exp(np.diff(log_kept)) if len(log_kept) else np.ones(len(steps))
+    total = 0.0
+    for s, step in enumerate(steps):
+        at = slice(s * batch_size, min((s + 1) * batch_size, len(Q)))
+        direction = np.zeros_like(X)
+        total += gradient(X, Q[at], W[at], loss, direction, np.empty((0, 2), X.dtype))
+        X *= X.dtype.type(kept[s])
+        X -= X.dtype.type(step / len(Q[at])) * direction
+    return total
+
+
+def svrg(
+    X: np.ndarray,
+    S: np.ndarray,
+    G: np.ndarray,
+    Q: np.ndarray,
+    W: np.ndarray,
+    C: np.ndarray,
+    loss: Loss,
+    step: float,
+    batch_size: int,
+    shrink: float,
+) -> float:
+    """One SVRG epoch from X = S: for each batch, X -= step * (mean of grad(X) - grad(S), + G) + shrink * X."""
+    total = 0.0
+    for start in range(0, len(Q), batch_size):
+        at = slice(start, min(start + batch_size, len(Q)))
+        direction = np.zeros_like(X)
+        part, derivatives = slopes(X, Q[at], W[at], loss)
+        total += part
+        scatter(X, Q[at], derivatives, direction)
+        scatter(S, Q[at], -C[at], direction)
+        X *= X.dtype.type(1 - shrink)
+        X -= X.dtype.type(step) * (direction / len(Q[at]) + G)
+    return total
+
+
+def _chunks(n: int) -> list[slice]:
+    return [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]

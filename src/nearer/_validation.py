@@ -1,0 +1,27 @@
+"""Checks of single settings, each with one sentence when it fails."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from nearer.errors import InputError
+
+
+def positive(name: str, value: Any) -> None:
+    """Refuse anything but a finite number above zero."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
+        raise InputError(f"{name} must be a number above 0, not {value!r}")
+
+
+def not_negative(name: str, value: Any) -> None:
+    """Refuse anything but a finite number of zero or more."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) or value < 0:
+        raise InputError(f"{name} must be a number of 0 or more, not {value!r}")
+
+
+def whole(name: str, value: Any, at_least: int = 1) -> None:
+    """Refuse anything but a whole number of `at_least` or more."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+        raise InputError(f"{name} must be a whole number of {at_least} or more, not {value!r}")

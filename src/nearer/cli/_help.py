@@ -1,0 +1,44 @@
+"""Examples shown under each command's help; the tests run every one of them."""
+
+from __future__ import annotations
+
+EXAMPLES = {
+    "nearer": [
+        "nearer demo",
+        "nearer simulate --objects 50 --comparisons 5000 --out answers.csv",
+        "nearer fit answers.csv --dim 2 --out model.nearer --report report.html",
+    ],
+    "fit": [
+        "nearer fit answers.csv",
+        "nearer fit answers.csv --dim 2 --loss tste --out model.nearer --report report.html",
+        "nearer fit answers.csv --loss auto --test-size 0 --max-seconds 60 --jobs 2",
+        "nearer fit answers.csv --invalid drop --json > fit.json",
+    ],
+    "evaluate": [
+        "nearer evaluate model.nearer answers.csv",
+        "nearer evaluate model.nearer answers.csv --json",
+    ],
+    "predict": [
+        "nearer predict model.nearer questions.csv",
+        "nearer predict model.nearer questions.csv --out predictions.csv",
+    ],
+    "plot": [
+        "nearer plot model.nearer --out map.png",
+        "nearer plot model.nearer --labels labels.csv --out map.svg",
+        "nearer plot model.nearer --what objective --out objective.png",
+    ],
+    "simulate": [
+        "nearer simulate --objects 100 --dim 2 --comparisons 10000 --noise 0.1 --out answers.csv",
+        "nearer simulate --noise ste --kind quadruplets --out answers.parquet --truth truth.csv --seed 1",
+    ],
+    "convert": [
+        "nearer convert answers.csv answers.parquet",
+        "nearer convert answers.jsonl answers.csv --invalid drop",
+    ],
+    "demo": ["nearer demo", "nearer demo --out demo.html --seed 3"],
+}
+
+
+def examples(command: str) -> str:
+    """The examples as the epilogue of a help page; typer ends a line at an empty one."""
+    return "\n\n".join(["[bold]Examples[/bold]", *(f"  {line}" for line in EXAMPLES[command])])

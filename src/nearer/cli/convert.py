@@ -1,0 +1,40 @@
+"""`nearer convert`: comparisons from one file format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearer.cli._files import check_outputs, write_all
+from nearer.cli._options import (
+    AnswersFile,
+    AsJson,
+    Columns,
+    Header,
+    Invalid,
+    InvalidRows,
+    ZeroMeans,
+    read_answers,
+)
+from nearer.cli._output import show
+
+
+def convert(
+    answers: AnswersFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write.")],
+    columns: Columns = None,
+    header: Header = None,
+    zero: ZeroMeans = None,
+    invalid: InvalidRows = Invalid.error,
+    as_json: AsJson = False,
+) -> None:
+    """Convert comparisons between csv, tsv, parquet, jsonl and npz; the endings tell the formats."""
+    check_outputs([out], inputs=[answers])
+    comparisons = read_answers(answers, columns, header, zero, invalid)
+    write_all({out: comparisons.write})
+    dropped = f", {comparisons.n_dropped:,} invalid rows dropped" if comparisons.n_dropped else ""
+    facts = {"out": out, "n_comparisons": len(comparisons), "n_objects": comparisons.n_objects}
+    lines = [("written", f"{out} ({len(comparisons):,} comparisons{dropped})")]
+    show({**facts, "n_dropped": comparisons.n_dropped}, lines, as_json=as_json)

@@ -1,0 +1,148 @@
+"""`nearer predict`: a model's answers to questions in a file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nearer.cli._files import check_outputs, write_all
+from nearer.cli._models import load_model
+from nearer.cli._options import AsJson, Columns, Header, ModelFile, parse_columns
+from nearer.cli._output import show
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nearer.cli._questions import Questions
+    from nearer.ordinal import OrdinalEmbedding
+
+PREDICTED, PROBABILITY = "predicted_near", "probability"
+
+
+def predict(
+    model: ModelFile,
+    questions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="QUESTIONS",
+            show_default=False,
+            help="csv, tsv, parquet or jsonl: anchor, a, b (in any order).",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", show_default=False, help="csv, tsv, parquet or jsonl; csv on stdout without it."
+        ),
+    ] = None,
+    columns: Columns = None,
+    header: Header = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer questions with a saved model: which is nearer, and how probable that is.
+
+    Every column is kept; predicted_near is added, and probability where the loss is a model of answers.
+    """
+    from nearer.cli._questions import read_questions
+
+    check_outputs([out], inputs=[model, questions])
+    write = None if out is None else _writer(out)
+    estimator = load_model(model)
+    asked = read_questions(questions, estimator, parse_columns(columns), header)
+    answers = _answers(estimator, asked)
+    if out is not None and write is not None:
+        table = _with_answers(asked.table, answers)
+        write_all({out: lambda path: write(table, path)})
+        facts = {"out": out, "n_questions": table.num_rows}
+        show(facts, [("predictions", f"{out} ({table.num_rows:,} questions)")], as_json=as_json)
+    elif as_json:
+        rows = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]
+        show({"n_questions": len(rows), "predictions": rows}, [], as_json=True)
+    else:
+        sys.stdout.buffer.writelines(csv_lines(_with_answers(asked.table, answers)))
+
+
+def _answers(estimator: OrdinalEmbedding, asked: Questions) -> dict[str, list[Any]]:
+    """The columns to add."""
+    import numpy as np
+
+    first = estimator.predict(asked.comparisons)
+    if asked.comparisons.shape[1] == 4:
+        nearer: list[Any] = np.where(first, "first", "second").tolist()
+    else:
+        options = [asked.table.column(position).to_pylist() for position in asked.options]
+        nearer = [a if is_first else b for is_first, a, b in zip(first, *options, strict=True)]
+    answers = {PREDICTED: nearer}
+    if estimator.loss_.has_probability:
+        probability = estimator.predict_proba(asked.comparisons)
+        answers[PROBABILITY] = np.where(first, probability, 1 - probability).tolist()
+    return answers
+
+
+def _with_answers(table: pa.Table, answers: dict[str, list[Any]]) -> pa.Table:
+    """The table with the columns added; those of an earlier prediction are replaced."""
+    import pyarrow as pa
+
+    table = table.drop_columns([name for name in (PREDICTED, PROBABILITY) if name in table.column_names])
+    for name, values in answers.items():
+        table = table.append_column(name, pa.array(values))
+    return table
+
+
+def _writer(out: Path) -> Callable[[pa.Table, Path], object]:
+    """How to write a table, by the ending of the name."""
+    from pyarrow import parquet
+
+    endings: dict[str, Callable[[pa.Table, Path], object]] = {
+        ".csv": lambda table, path: _write_lines(path, csv_lines(table)),
+        ".tsv": lambda table, path: _write_lines(path, csv_lines(table, delimiter="\t")),
+        ".jsonl": lambda table, path: _write_lines(path, json_lines(table)),
+        ".parquet": parquet.write_table,
+    }
+    if out.suffix.lower() not in endings:
+        raise InputError(f"{out}: predictions end with one of {', '.join(endings)}")
+    return endings[out.suffix.lower()]
+
+
+def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    with path.open("wb") as stream:
+        stream.writelines(lines)
+
+
+def csv_lines(table: pa.Table, delimiter: str = ",") -> Iterator[bytes]:
+    """Blocks of csv, header first, with quotes where a cell needs them.
+
+    >>> import pyarrow as pa
+    >>> list(csv_lines(pa.table({"anchor": ["tea, green"], "probability": [0.5]})))
+    [b'anchor,probability\\n', b'"tea, green",0.5\\n']
+    """
+    import csv
+    import io
+
+    def block(rows: Iterable[Iterable[Any]]) -> bytes:
+        text = io.StringIO()
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+        return text.getvalue().encode("utf-8")
+
+    yield block([table.column_names])
+    for batch in table.to_batches(max_chunksize=1 << 14):
+        yield block(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def json_lines(table: pa.Table) -> Iterator[bytes]:
+    """One JSON object a row.
+
+    >>> import pyarrow as pa
+    >>> list(json_lines(pa.table({"anchor": ["tea"]})))
+    [b'{"anchor": "tea"}\\n']
+    """
+    import json
+
+    for batch in table.to_batches(max_chunksize=1 << 14):
+        for row in batch.to_pylist():
+            yield (json.dumps(row, ensure_ascii=False) + "\n").encode("utf-8")

@@ -1,0 +1,101 @@
+"""Comparisons of points that we placed ourselves, so that the right answer is known."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from nearer._points import compared_distances
+from nearer._random import RandomState, generator
+from nearer._validation import positive, whole
+from nearer.comparisons import Comparisons
+from nearer.datasets._questions import WIDTHS, answered, checked_noise, draw_questions, n_questions
+from nearer.errors import InputError
+from nearer.losses import Loss
+
+
+class Planted(NamedTuple):
+    """What `planted` returns: the `comparisons` and the true `embedding` they were made from.
+
+    >>> from nearer.datasets import planted
+    >>> planted(10, 2, 50, random_state=0).embedding.shape
+    (10, 2)
+    """
+
+    comparisons: Comparisons
+    embedding: np.ndarray
+
+
+def planted(
+    n_objects: int,
+    n_components: int,
+    n_comparisons: int,
+    noise: float | str | Loss = 0.0,
+    *,
+    kind: Literal["triplets", "quadruplets"] = "triplets",
+    scale: float | None = None,
+    repeat: bool = True,
+    random_state: RandomState = None,
+) -> Planted:
+    """Comparisons of points drawn from a normal distribution.
+
+    Parameters
+    ----------
+    n_objects, n_components : int
+        Number of points, and of coordinates of each.
+    n_comparisons : int
+        Number of comparisons. The questions are drawn uniformly from all those about distinct objects.
+    noise : float, str or loss, default=0.0
+        A number between 0 and 0.5 is the share of answers that are flipped (exactly this share, at random).
+        `"ste"` draws each answer by the STE model: the first pair is called nearer with probability
+        `1 / (1 + exp(d_near - d_far))`, with squared distances, so that close calls are noisy and clear ones
+        are not; how noisy depends on `scale`. Any other loss with a probability works likewise, by name or as
+        an object such as `nearer.losses.TSTE(alpha=9)`.
+    kind : {"triplets", "quadruplets"}, default="triplets"
+        `(i, j, k)`: i is nearer to j than to k; `(i, j, l, k)`: i and j are nearer to each other
+        than l and k, all four different.
+    scale : float, default=sqrt(1/20)
+        Standard deviation of every coordinate.
+    repeat : bool, default=True
+        Whether a question may be asked more than once. With False all questions differ, whichever way round.
+    random_state : int, Generator, RandomState or None
+        Seed of points, questions and noise. The points do not depend on the number of comparisons.
+
+    Returns
+    -------
+    Planted
+        Named tuple of `comparisons` and `embedding` (n_objects, n_components).
+
+    Examples
+    --------
+    >>> from nearer import metrics
+    >>> from nearer.datasets import planted
+    >>> answers, points = planted(50, 2, 1000, noise=0.1, random_state=0)
+    >>> metrics.triplet_error(points, answers)
+    0.1
+    >>> planted(50, 2, 1000, noise="ste", scale=1.0, kind="quadruplets", random_state=0).comparisons.shape
+    (1000, 4)
+    """
+    if kind not in WIDTHS:
+        raise InputError(f"kind must be 'triplets' or 'quadruplets', not {kind!r}")
+    width = WIDTHS[kind]
+    whole("n_objects", n_objects, at_least=width)
+    whole("n_components", n_components)
+    whole("n_comparisons", n_comparisons)
+    scale = math.sqrt(1 / 20) if scale is None else scale
+    positive("scale", scale)
+    noise = checked_noise(noise)
+    if isinstance(noise, Loss):
+        noise = noise.resolved(n_components)
+    if not repeat and n_comparisons > (available := n_questions(n_objects, width)):
+        raise InputError(
+            f"{n_objects} objects have only {available} different {kind}, not {n_comparisons}: "
+            "ask for fewer or pass repeat=True"
+        )
+    rng = generator(random_state)
+    points = rng.normal(scale=scale, size=(n_objects, n_components))
+    questions = draw_questions(n_objects, n_comparisons, width, rng, repeat=repeat)
+    comparisons = answered(questions, n_objects, lambda rows: compared_distances(points, rows), noise, rng)
+    return Planted(comparisons, points)

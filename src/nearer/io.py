@@ -1,0 +1,207 @@
+"""Files of comparisons: csv, tsv and txt, parquet, jsonl and npz, chosen by the ending of the name.
+
+`Comparisons.read` and `Comparisons.write` are the way in; see the guide for the formats.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer._assemble import Assembler, Wanted
+from nearer._checks import Fields, Invalid, check_invalid, check_names, checked
+from nearer._columns import layout_of
+from nearer._files import replacing
+from nearer._responses import Zero
+from nearer._writing import arrow_table, write_text
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".npz": "npz",
+}
+_VERSION = 1
+_BATCH_ROWS = 1 << 18
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's name stands for.
+
+    >>> format_of(Path("answers.csv.gz")), format_of(Path("answers.parquet"))
+    ('csv', 'parquet')
+    """
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        ending = path.with_suffix("").suffix.lower()
+        if FORMATS.get(ending) not in ("csv", "jsonl"):
+            raise InputError(f"{path}: only csv, tsv, txt and jsonl files can be gzipped; choose such a name")
+    if ending not in FORMATS:
+        raise InputError(f"{path}: the ending {ending!r} is not known; use one of {', '.join(FORMATS)}")
+    return FORMATS[ending]
+
+
+def read_fields(
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str | int] | None = None,
+    header: bool | None = None,
+    names: Iterable[str] | None = None,
+    n_objects: int | None = None,
+    zero: Zero | None = None,
+    invalid: Invalid = "error",
+) -> Fields:
+    """The content of a file; see `Comparisons.read`."""
+    path = Path(path)
+    kind = format_of(path)
+    check_invalid(invalid)
+    wanted = Wanted(check_names(names), n_objects, zero, invalid)
+    if header is not None and kind != "csv":
+        raise InputError(f"{path}: header is for csv, tsv and txt files; leave it out")
+    if kind == "csv":
+        from nearer._csv import read_csv
+
+        return read_csv(path, columns, header, wanted)
+    if kind == "jsonl":
+        from nearer._jsonl import read_jsonl
+
+        return read_jsonl(path, columns, wanted)
+    if kind == "parquet":
+        return _read_parquet(path, columns, wanted)
+    if columns is not None or zero is not None:
+        raise InputError(f"{path}: columns and zero are for tables, not for npz files; leave them out")
+    return _read_npz(path, wanted)
+
+
+def write_fields(fields: Fields, path: str | os.PathLike[str]) -> None:
+    """Write a file of the format that its name stands for; see `Comparisons.write`."""
+    path = Path(path)
+    kind = format_of(path)
+    with replacing(path) as temporary:
+        if kind == "npz":
+            _write_npz(fields, temporary)
+        elif kind == "parquet":
+            _write_parquet(fields, temporary)
+        else:
+            write_text(fields, temporary, path)
+
+
+def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Fields:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from nearer._cells import is_text
+    from nearer._frames import holds_indices
+
+    try:
+        schema = parquet.read_schema(path)
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"{path}: this is not a parquet file; is it another format with the wrong name?"
+        ) from None
+    layout = layout_of(schema.names, columns, str(path))
+    chosen = [schema.names[position] for position in layout.roles.values()]
+    wanted = _with_metadata(wanted, schema, path)
+    part = pa.schema([schema.field(name) for name in chosen])
+    assembler = Assembler(
+        layout,
+        wanted,
+        numeric=holds_indices(part, layout, str(path)),
+        typed=True,
+        place=lambda row: f"{path}, row {row} (counting from 0)",
+    )
+    texts = [field.name for field in part if is_text(field.type)]
+    with parquet.ParquetFile(path, read_dictionary=texts) as file:
+        if not file.metadata.num_rows:
+            raise InputError(f"{path}: the file holds no comparison")
+        for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=False):
+            assembler.add(batch.select(chosen))
+    return assembler.finish()
+
+
+def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:
+    """Names and number of objects as the file itself gives them, unless the caller gave some."""
+    text = (schema.metadata or {}).get(b"nearer")
+    if text is None:
+        return wanted
+    notes = json.loads(text)
+    if notes["version"] > _VERSION:
+        raise InputError(
+            f"{path}: the file was written by a newer version of nearer; update nearer to read it"
+        )
+    names = wanted.names or check_names(notes["names"])
+    n_objects = notes["n_objects"] if wanted.n_objects is None and wanted.names is None else wanted.n_objects
+    return Wanted(names, n_objects, wanted.zero, wanted.invalid)
+
+
+def _write_parquet(fields: Fields, path: Path) -> None:
+    from pyarrow import parquet
+
+    notes = {"version": _VERSION, "n_objects": fields.n_objects, "names": fields.names}
+    schema = arrow_table(fields, slice(0, 0)).schema.with_metadata({"nearer": json.dumps(notes)})
+    with parquet.ParquetWriter(path, schema) as writer:
+        for start in range(0, len(fields.indices), 1 << 20):
+            table = arrow_table(fields, slice(start, start + (1 << 20)))
+            writer.write_table(table.replace_schema_metadata(schema.metadata))
+
+
+def _read_npz(path: Path, wanted: Wanted) -> Fields:
+    content = _npz_content(path)
+    key = next((key for key in ("indices", "triplets", "quadruplets") if key in content), None)
+    if key is None:
+        raise InputError(
+            f"{path}: there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(content)}; "
+            "rename one or load the file with numpy"
+        )
+    if not len(content[key]):
+        raise InputError(f"{path}: the array {key!r} holds no comparison")
+    names, n_objects = wanted.names, wanted.n_objects
+    if names is None and "names" in content:
+        names = tuple(content["names"].tolist())
+    if n_objects is None and wanted.names is None and "n_objects" in content:
+        n_objects = int(content["n_objects"])
+    return checked(
+        content[key],
+        n_objects,
+        weights=content.get("weights"),
+        annotators=content.get("annotators"),
+        groups=content.get("groups"),
+        names=names,
+        invalid=wanted.invalid,
+        place=lambda row: f"{path}, row {row} (counting from 0)",
+    )
+
+
+def _npz_content(path: Path) -> dict[str, np.ndarray]:
+    known = ("indices", "triplets", "quadruplets", "n_objects", "weights", "annotators", "groups", "names")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found = {key: file[key] for key in file.files if key in known}
+            return found or {key: np.empty(0) for key in file.files}
+    except (ValueError, EOFError, zipfile.BadZipFile, TypeError):
+        raise InputError(
+            f"{path}: this is not an npz file of plain arrays; write it with numpy.savez"
+        ) from None
+
+
+def _write_npz(fields: Fields, path: Path) -> None:
+    arrays: dict[str, Any] = {"indices": fields.indices, "n_objects": fields.n_objects}
+    for key in ("weights", "annotators", "groups"):
+        if getattr(fields, key) is not None:
+            arrays[key] = getattr(fields, key)
+    if fields.names is not None:
+        arrays["names"] = np.array(fields.names, dtype=np.str_)
+    np.savez(path, **arrays)

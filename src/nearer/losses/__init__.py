@@ -1,0 +1,30 @@
+"""Losses of a comparison: one class each, a function of two squared distances.
+
+>>> sorted(LOSSES)
+['ckl', 'gnmds', 'soe', 'ste', 'tste']
+>>> find("tste") == TSTE()
+True
+"""
+
+from __future__ import annotations
+
+from nearer.errors import InputError
+from nearer.losses.base import Loss
+from nearer.losses.ckl import CKL
+from nearer.losses.gnmds import GNMDS
+from nearer.losses.soe import SOE
+from nearer.losses.ste import STE
+from nearer.losses.tste import TSTE
+
+LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (GNMDS, CKL, STE, TSTE, SOE)}
+
+__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "find"]
+
+
+def find(loss: str | Loss) -> Loss:
+    """The loss object for a name, or the object itself."""
+    if isinstance(loss, Loss):
+        return loss
+    if isinstance(loss, str) and loss in LOSSES:
+        return LOSSES[loss]()
+    raise InputError(f"loss must be one of {', '.join(LOSSES)} or a nearer.losses.Loss object, not {loss!r}")

@@ -1,0 +1,60 @@
+"""What a loss is: a function of two squared distances, and nothing else."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+class Loss(ABC):
+    """How badly "the first pair is nearer than the second" is violated.
+
+    A loss sees `near` and `far`, arrays of squared distances of the pair that was said to be nearer and of the
+    other one. It knows no indices, no embedding and no device. Subclasses are frozen dataclasses whose fields are
+    the loss's parameters; `value` and `derivatives` are all that a new loss needs to run everywhere.
+    """
+
+    name: ClassVar[str]
+    #: whether :meth:`probability` exists
+    has_probability: ClassVar[bool] = False
+
+    @property
+    def unit(self) -> float:
+        """The squared distance at which the loss bends: the scale of default starts and steps."""
+        return 1.0
+
+    @abstractmethod
+    def value(self, near: Array, far: Array) -> Array:
+        """Loss of each comparison."""
+
+    @abstractmethod
+    def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
+        """Derivatives of the loss by `near` and by `far`."""
+
+    def probability(self, near: Array, far: Array) -> Array:
+        """Probability that the first pair is called nearer, where the loss is a model of answers."""
+        raise AttributeError(f"the loss {self.name!r} has no probability")
+
+    def resolved(self, n_components: int) -> Loss:
+        """The same loss with parameters that depend on the dimension filled in."""
+        return self
+
+    def scalar_parameters(self) -> tuple[float, float]:
+        """The numbers handed to the compiled twin (see `nearer._kernels.scalar_losses`)."""
+        return (0.0, 0.0)
+
+
+def softplus(z: Array) -> Array:
+    """`log(1 + exp(z))` without overflow."""
+    return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
+
+
+def sigmoid(z: Array) -> Array:
+    """`1 / (1 + exp(-z))` without overflow."""
+    e = np.exp(-np.abs(z))
+    return np.where(z >= 0, 1, e) / (1 + e)

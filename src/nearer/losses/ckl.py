@@ -1,0 +1,49 @@
+"""Crowd kernel learning: ratio of distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearer._validation import positive
+from nearer.losses.base import Array, Loss
+
+
+@dataclass(frozen=True)
+class CKL(Loss):
+    """Minus log of `(far + mu) / (near + far + 2 mu)`.
+
+    `mu` keeps the ratio finite where points coincide. It sets the scale of the embedding and nothing else: the best map
+    for `c * mu` is `sqrt(c)` times the best map for `mu`.
+
+    Examples
+    --------
+    >>> CKL().probability(np.array([1.0, 0.0]), np.array([1.0, 9.0])).round(3)
+    array([0.5  , 0.909])
+    """
+
+    mu: float = 1.0
+    name = "ckl"
+    has_probability = True
+
+    def __post_init__(self) -> None:
+        positive("mu", self.mu)
+
+    @property
+    def unit(self) -> float:
+        return self.mu
+
+    def value(self, near: Array, far: Array) -> Array:
+        # log1p of the odds against: exact where the answer is nearly certain
+        return np.log1p((near + self.mu) / (far + self.mu))
+
+    def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
+        a, b = near + self.mu, far + self.mu
+        return 1 / (a + b), -(a / (a + b)) / b
+
+    def probability(self, near: Array, far: Array) -> Array:
+        return (far + self.mu) / (near + far + 2 * self.mu)
+
+    def scalar_parameters(self) -> tuple[float, float]:
+        return (self.mu, 0.0)

@@ -1,0 +1,234 @@
+"""How good is an embedding: on comparisons, against the truth, and for finding things.
+
+>>> import numpy as np
+>>> from nearer import metrics
+>>> metrics.triplet_error(np.array([[0.0], [1.0], [3.0]]), [(0, 1, 2), (2, 0, 1)])
+0.5
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer._points import checked_points, compared_distances, row_blocks
+from nearer._search import Search
+from nearer.comparisons import Comparisons
+from nearer.errors import InputError
+
+__all__ = [
+    "mean_average_precision",
+    "neighbour_agreement",
+    "precision_at_k",
+    "procrustes_align",
+    "procrustes_distance",
+    "recall_at_k",
+    "triplet_error",
+]
+
+
+def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> float:
+    """Share of the comparisons that do not hold in the embedding; a tie does not hold.
+
+    Parameters
+    ----------
+    embedding : array of shape (n, p)
+        Points of the objects.
+    comparisons : Comparisons or int array of shape (q, 3) or (q, 4)
+        Their weights, if there are any, weigh the share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [1.0], [3.0], [1.0]])
+    >>> triplet_error(points, [(0, 1, 2), (0, 2, 1), (0, 1, 3), (2, 1, 0)])
+    0.5
+    """
+    points = checked_points(embedding, "embedding")
+    if not isinstance(comparisons, Comparisons):
+        comparisons = Comparisons(comparisons, len(points))
+    if comparisons.n_objects > len(points):
+        raise InputError(
+            f"the comparisons are about {comparisons.n_objects} objects but the embedding has "
+            f"{len(points)} points: use the embedding of these objects"
+        )
+    weights, wrong = comparisons.weights, 0.0
+    total = float(len(comparisons) if weights is None else weights.sum())
+    if total == 0:
+        raise InputError("the error of no comparisons is undefined: give at least one with a weight above 0")
+    for block in row_blocks(len(comparisons), points.shape[1]):
+        near, far = compared_distances(points, comparisons.indices[block])
+        fails = ~(near < far)
+        wrong += float(fails.sum() if weights is None else weights[block][fails].sum())
+    return wrong / total
+
+
+def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
+    """How different two configurations are, whatever their place, orientation and scale: 0 (same) to 1.
+
+    The sum of squared differences that remains after the best translation, rotation or reflection, and
+    scaling, as a share of the sum of squares about the mean; `scipy.spatial.procrustes` calls it disparity.
+    It is symmetric. Where one configuration has fewer columns, zeros are added.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> round(procrustes_distance(square, 7 - 3 * square[:, ::-1]), 9)
+    0.0
+    """
+    from scipy.spatial import procrustes
+
+    disparity = procrustes(*_same_shape(X, Y))[2]
+    return float(np.clip(disparity, 0.0, 1.0))  # rounding can leave -1e-16
+
+
+def procrustes_align(X: ArrayLike, onto: ArrayLike) -> np.ndarray:
+    """A copy of `X` moved, rotated or reflected, and scaled to lie as close to `onto` as possible.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> bool(np.allclose(procrustes_align(7 - 3 * square[:, ::-1], onto=square), square))
+    True
+    """
+    from scipy.linalg import orthogonal_procrustes
+
+    points, target = _same_shape(X, onto)
+    centred, centre = points - points.mean(axis=0), target.mean(axis=0)
+    rotation, similarity = orthogonal_procrustes(centred, target - centre)
+    return centred @ rotation * (similarity / np.sum(centred**2)) + centre
+
+
+def precision_at_k(
+    queries: ArrayLike,
+    database: ArrayLike | None,
+    query_labels: ArrayLike,
+    database_labels: ArrayLike | None = None,
+    k: int = 10,
+) -> float:
+    """Mean over the queries of the share of their k nearest points that carry the query's label.
+
+    Parameters
+    ----------
+    queries : array of shape (n_queries, p)
+        Points to search with.
+    database : array of shape (n_points, p) or None
+        Points to search in, ranked by Euclidean distance; of equally distant points the one with the lower
+        index comes first. None searches among the queries themselves, each leaving itself out.
+    query_labels, database_labels : arrays of shape (n_queries,) and (n_points,)
+        A point is relevant to a query with the same label. Without `database` there are no `database_labels`.
+    k : int, default=10
+        Number of points retrieved.
+
+    Examples
+    --------
+    >>> points, labels = [[0.0], [1.0], [1.5], [5.0]], ["a", "a", "b", "b"]
+    >>> precision_at_k(points, None, labels, k=1)
+    0.5
+    >>> precision_at_k([[4.0]], points, ["b"], labels, k=3)
+    0.6666666666666666
+    """
+    search = Search(queries, database, query_labels, database_labels, k)
+    return float(np.concatenate([relevant.mean(axis=1) for relevant, _ in search.ranked_relevance()]).mean())
+
+
+def recall_at_k(
+    queries: ArrayLike,
+    database: ArrayLike | None,
+    query_labels: ArrayLike,
+    database_labels: ArrayLike | None = None,
+    k: int = 10,
+) -> float:
+    """Mean over the queries of the share of all points with the query's label found among its k nearest.
+
+    Queries whose label nothing in the database carries are left out. Parameters as in `precision_at_k`.
+
+    Examples
+    --------
+    >>> points, labels = [[0.0], [1.0], [1.5], [5.0]], ["a", "a", "b", "b"]
+    >>> recall_at_k([[4.0]], points, ["b"], labels, k=1)
+    0.5
+    """
+    search = Search(queries, database, query_labels, database_labels, k)
+    return _mean_where_defined(
+        [relevant.sum(axis=1) / total for relevant, total in search.ranked_relevance(only_answerable=True)]
+    )
+
+
+def mean_average_precision(
+    queries: ArrayLike,
+    database: ArrayLike | None,
+    query_labels: ArrayLike,
+    database_labels: ArrayLike | None = None,
+    k: int | None = None,
+) -> float:
+    """Mean over the queries of the average precision at the ranks of the points with the query's label.
+
+    Queries whose label nothing in the database carries are left out. Parameters as in `precision_at_k`, but
+    `k` is by default None, the whole ranking; with a `k` only the first k ranks count, and the sum of
+    precisions is divided by k or the number of relevant points, whichever is smaller, so that a perfect
+    ranking scores 1.
+
+    Examples
+    --------
+    >>> points, labels = [[0.0], [1.0], [1.5], [5.0]], ["a", "a", "b", "b"]
+    >>> mean_average_precision([[1.6]], points, ["a"], labels)
+    0.5833333333333333
+    """
+    search = Search(queries, database, query_labels, database_labels, k)
+    return _mean_where_defined(
+        [_average_precision(*block) for block in search.ranked_relevance(only_answerable=True)]
+    )
+
+
+def neighbour_agreement(embedding: ArrayLike, labels: ArrayLike, k: int = 5) -> float:
+    """Share of the objects whose label is the one that most of their k nearest other objects carry.
+
+    This is the leave-one-out accuracy of a k-nearest-neighbour classifier. Where labels get equally many
+    votes, the one whose first voter is nearest wins. (The mean share of neighbours with the same label is
+    `precision_at_k(embedding, None, labels, k=k)`.)
+
+    Examples
+    --------
+    >>> neighbour_agreement([[0.0], [1.0], [1.5], [2.0], [9.0]], ["a", "a", "a", "b", "b"], k=3)
+    0.6
+    """
+    search = Search(embedding, None, labels, None, k)
+    classes, hits = search.database_classes, []
+    n_classes = int(classes.max()) + 1
+    for block, neighbours in search.ranked():
+        voted = classes[neighbours]
+        row = np.arange(len(voted))[:, None] * n_classes
+        votes = np.bincount((row + voted).ravel(), minlength=len(voted) * n_classes)[row + voted]
+        winner = np.take_along_axis(voted, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
+        hits.append(winner == classes[block])
+    return float(np.concatenate(hits).mean())
+
+
+def _average_precision(relevant: np.ndarray, total: np.ndarray) -> np.ndarray:
+    ranks = np.arange(1, relevant.shape[1] + 1)
+    precision = np.cumsum(relevant, axis=1) / ranks
+    return (precision * relevant).sum(axis=1) / np.minimum(total, relevant.shape[1])
+
+
+def _mean_where_defined(blocks: list[np.ndarray]) -> float:
+    values = np.concatenate(blocks)
+    if not len(values):
+        raise InputError("no query has a point with its label to find: check that the labels match")
+    return float(values.mean())
+
+
+def _same_shape(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float64 with equally many columns, zeros added to the narrower one."""
+    first, second = (checked_points(points, "configuration").astype(np.float64) for points in (X, Y))
+    if len(first) != len(second):
+        raise InputError(
+            f"the configurations have {len(first)} and {len(second)} points: give the same objects"
+        )
+    for points in (first, second):
+        if np.ptp(points, axis=0).max() == 0:
+            raise InputError("all points of a configuration coincide: its shape is undefined")
+    width = max(first.shape[1], second.shape[1])
+    return tuple(np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in (first, second))  # type: ignore[return-value]

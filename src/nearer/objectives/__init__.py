@@ -1,0 +1,10 @@
+"""Objectives: the parameters, how comparisons touch them, and what solvers may ask.
+
+What an objective can do is listed in its `provides`; solvers state what they need and refuse a mismatch.
+"""
+
+from __future__ import annotations
+
+from nearer.objectives.points import PointObjective
+
+__all__ = ["PointObjective"]

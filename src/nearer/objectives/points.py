@@ -1,0 +1,211 @@
+"""Points X: mean loss over comparisons of squared distances, and an L2 term."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from nearer._kernels import kernels_for
+from nearer.losses import Loss
+
+if TYPE_CHECKING:
+    from nearer.comparisons import Comparisons
+
+T = TypeVar("T")
+
+_BLOCK_TERMS = 4096  # comparisons that make a thread worth starting
+_MAX_BLOCKS = 8
+
+
+@lru_cache
+def _pool(n_jobs: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_jobs, thread_name_prefix="nearer")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+@dataclass
+class Walk:
+    """A private copy of the comparisons in random order, and the slopes of each at the last full gradient."""
+
+    Q: np.ndarray
+    W: np.ndarray
+    C: np.ndarray
+    rng: np.random.Generator
+
+    def shuffle(self) -> None:
+        """Put the comparisons, with their weights and slopes, into a new random order."""
+        from nearer._kernels.epochs import shuffle
+
+        shuffle(self.Q, self.W, self.C, self.rng.integers(2**63))
+
+
+class PointObjective:
+    """f(X) = weighted mean over comparisons of loss(near, far) + l2 * mean over objects of |x|².
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    loss : Loss
+    n_components : int
+        Columns of X.
+    l2 : float
+        Strength of the L2 term.
+    dtype : float64 or float32
+    n_jobs : int
+        Threads for full gradients. Sums run over blocks that do not depend on it, so neither does the result.
+
+    Examples
+    --------
+    >>> import nearer
+    >>> answers, truth = nearer.datasets.planted(10, 2, 100, random_state=0)
+    >>> f = PointObjective(answers, nearer.losses.STE(), n_components=2)
+    >>> value, gradient = f.value_and_gradient(np.zeros((10, 2)))
+    >>> round(value, 4), float(abs(gradient).max())
+    (0.6931, 0.0)
+    """
+
+    provides: ClassVar[frozenset[str]] = frozenset(
+        {"value", "value_and_gradient", "batch_gradient", "sgd_epoch", "svrg_epoch"}
+    )
+
+    def __init__(
+        self,
+        comparisons: Comparisons,
+        loss: Loss,
+        n_components: int,
+        *,
+        l2: float = 0.0,
+        dtype: DTypeLike = np.float64,
+        n_jobs: int = 1,
+    ):
+        self.dtype = np.dtype(dtype)
+        self.shape = (comparisons.n_objects, n_components)
+        self.n_terms = len(comparisons)
+        self.loss = loss.resolved(n_components)
+        self.l2 = float(l2)
+        self.unit_length = float(np.sqrt(self.loss.unit))
+        self._shrink = self.l2 / comparisons.n_objects
+        self.n_jobs = n_jobs
+        self._kernels = kernels_for(self.loss)
+        self._Q = comparisons.indices
+        self._W = _mean_one(comparisons.weights, self.dtype)
+        self._no_slopes = np.empty((0, 2), self.dtype)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the loss runs in compiled loops."""
+        return self._kernels.compiled
+
+    def value(self, X: np.ndarray) -> float:
+        """f(X)."""
+        blocks = self._blocks(self.n_terms)
+        total = sum(self._map(lambda at: self._kernels.value(X, self._Q[at], self._W[at]), blocks))
+        return total / self.n_terms + self._penalty(X)
+
+    def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        """f(X) and its gradient."""
+        value, gradient = self._means(X, self._Q, self._W, self._no_slopes)
+        return value + self._penalty(X), self.with_penalty(gradient, X)
+
+    # -- stochastic parts: all along a walk ---------------------------------------------------------------------
+
+    def walk(self, rng: np.random.Generator, *, slopes: bool = False) -> Walk:
+        """A shuffled copy of the comparisons to walk along; with room for slopes where SVRG needs them."""
+        room = np.empty((self.n_terms if slopes else 0, 2), self.dtype)
+        walk = Walk(self._Q.copy(), self._W.copy(), room, rng)
+        walk.shuffle()
+        return walk
+
+    def snapshot_gradient(self, X: np.ndarray, walk: Walk) -> tuple[float, np.ndarray]:
+        """f(X) and the gradient of its loss part alone, keeping every comparison's slopes in the walk."""
+        value, gradient = self._means(X, walk.Q, walk.W, walk.C)
+        return value + self._penalty(X), gradient
+
+    def batch_gradient(self, X: np.ndarray, walk: Walk, start: int, stop: int) -> tuple[float, np.ndarray]:
+        """Value and gradient of f on the comparisons start:stop of the walk alone."""
+        at = slice(start, stop)
+        value, gradient = self._means(X, walk.Q[at], walk.W[at], self._no_slopes)
+        return value + self._penalty(X), self.with_penalty(gradient, X)
+
+    def sgd_epoch(self, X: np.ndarray, walk: Walk, steps: np.ndarray, batch_size: int) -> float:
+        """Move X along one walk, step s by -steps[s] times the gradient on its batch; mean value met."""
+        log_kept = np.empty(0)
+        if self.l2:
+            log_kept = np.concatenate(
+                [[0.0], np.cumsum(np.log1p(-np.minimum(2 * self._shrink * steps, 0.5)))]
+            )
+        total = self._kernels.sgd(X, walk.Q, walk.W, steps, batch_size, log_kept)
+        return total / self.n_terms + self._penalty(X)
+
+    def svrg_epoch(
+        self,
+        X: np.ndarray,
+        snapshot: np.ndarray,
+        gradient: np.ndarray,
+        walk: Walk,
+        step: float,
+        batch_size: int,
+        count: int,
+    ) -> None:
+        """Move X along `count` comparisons of the walk by variance-reduced steps of size `step` a batch.
+
+        `gradient` is what `snapshot_gradient` gave at `snapshot` on this walk.
+        """
+        shrink = min(2 * self._shrink * step, 0.5)
+        self._kernels.svrg(
+            X, snapshot, gradient, walk.Q[:count], walk.W[:count], walk.C[:count], step, batch_size, shrink
+        )
+
+    # -- sums over blocks ---------------------------------------------------------------------------------------
+
+    def _means(self, X: np.ndarray, Q: np.ndarray, W: np.ndarray, C: np.ndarray) -> tuple[float, np.ndarray]:
+        """Mean loss and its gradient; the slopes go into C where there is room."""
+
+        def one_block(at: slice) -> tuple[float, np.ndarray]:
+            part = np.zeros_like(X)
+            return self._kernels.gradient(X, Q[at], W[at], part, C[at]), part
+
+        parts = list(self._map(one_block, self._blocks(len(Q))))
+        gradient = parts[0][1]
+        for _, part in parts[1:]:  # a fixed order, whoever finished first
+            gradient += part
+        gradient /= len(Q)
+        return sum(total for total, _ in parts) / len(Q), gradient
+
+    def _blocks(self, count: int) -> list[slice]:
+        """Blocks of comparisons that are summed apart; a function of the problem's sizes alone."""
+        # a block costs a pass over an (n, p) array: worth it only where its comparisons cost several
+        by_rows = count // (2 * self.shape[0]) if self.compiled else 1
+        n_blocks = max(1, min(_MAX_BLOCKS, count // _BLOCK_TERMS, by_rows))
+        edges = np.linspace(0, count, n_blocks + 1).astype(int).tolist()
+        return [slice(a, b) for a, b in pairwise(edges)]
+
+    def _map(self, function: Callable[[slice], T], blocks: list[slice]) -> Iterable[T]:
+        if self.n_jobs == 1 or len(blocks) == 1:
+            return map(function, blocks)
+        return _pool(self.n_jobs).map(function, blocks)
+
+    def _penalty(self, X: np.ndarray) -> float:
+        return self._shrink * float(np.vdot(X, X)) if self.l2 else 0.0
+
+    def with_penalty(self, gradient: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """The loss part's gradient plus that of the L2 term."""
+        return gradient + X.dtype.type(2 * self._shrink) * X if self.l2 else gradient
+
+
+def _mean_one(weights: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+    """Weights scaled to mean one, so that a mean over comparisons is a sum over them by their number."""
+    if weights is None:
+        return np.empty(0, dtype)
+    return (weights / weights.mean()).astype(dtype)

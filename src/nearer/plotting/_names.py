@@ -1,0 +1,117 @@
+"""Names beside points, without one covering another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from nearer.plotting._style import INK, MUTED, figure_of, font_families, unknown_letters_ignored
+
+# Sides of the point in the order a reader likes them: (right, up) in steps of one gap.
+_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
+_GAPS_IN_POINTS = (4.0, 9.0, 16.0)
+_SMALL_MAP = 100
+_MOST_NAMES = 500  # no page holds more, and measuring text takes time
+_HORIZONTAL = {1: "left", 0: "center", -1: "right"}
+_VERTICAL = {1: "bottom", 0: "center", -1: "top"}
+
+
+def place_names(ax: Axes, points: np.ndarray, names: Sequence[str], *, fontsize: float = 8) -> int:
+    """Write each name where it covers no point, no other name and no edge; give the number left out.
+
+    A name with no free place is left out rather than made unreadable.
+    """
+    figure = figure_of(ax)
+    with unknown_letters_ignored():
+        figure.draw_without_rendering()  # settles the layout: pixels now mean what they will on paper
+    anchors = ax.transData.transform(points)
+    per_point = figure.dpi / 72
+    taken = np.hstack([anchors - 3 * per_point, anchors + 3 * per_point])  # boxes of the markers
+    limits = np.array(ax.bbox.extents)
+    n_written = 0
+    for index in _order_of_choice(anchors):
+        size = _text_size(ax, names[index], fontsize)
+        reach = size + 2 * max(_GAPS_IN_POINTS) * per_point
+        near = (taken[:, 2:] > anchors[index] - reach) & (taken[:, :2] < anchors[index] + reach)
+        place = _free_place(anchors[index], size, taken[near.all(axis=1)], limits, per_point)
+        if place is not None:
+            side, gap, box = place
+            taken = np.vstack([taken, box])
+            _write(ax, names[index], points[index], side, gap, fontsize)
+            n_written += 1
+    return len(names) - n_written
+
+
+def note_left_out(ax: Axes, n_left_out: int, n_names: int) -> None:
+    """Say in the corner that some names are missing; silence would be a lie."""
+    if n_left_out:
+        corner: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
+        ax.text(
+            0.995, 0.008, f"{n_names - n_left_out} of {n_names} names fit", fontsize=7, color=MUTED, **corner
+        )
+
+
+def _text_size(ax: Axes, name: str, fontsize: float) -> np.ndarray:
+    """Width and height of a name in pixels."""
+    text = ax.text(0, 0, name, fontsize=fontsize, fontfamily=font_families(), parse_math=False)
+    with unknown_letters_ignored():
+        extent = text.get_window_extent()
+    text.remove()
+    return np.array([1.08 * extent.width + 2, extent.height])  # browsers and printers set letters wider
+
+
+def _order_of_choice(anchors: np.ndarray) -> np.ndarray:
+    """Crowded points first on a small map, where all names should fit; lonely ones first on a large one."""
+    if len(anchors) < 2:
+        return np.arange(len(anchors))
+    from scipy.spatial import cKDTree
+
+    nearest, _ = cKDTree(anchors).query(anchors, k=2)
+    crowded_first = np.argsort(nearest[:, 1], kind="stable")
+    return crowded_first if len(anchors) <= _SMALL_MAP else crowded_first[::-1][:_MOST_NAMES]
+
+
+def _free_place(
+    anchor: np.ndarray, size: np.ndarray, taken: np.ndarray, limits: np.ndarray, pixels_per_point: float
+) -> tuple[tuple[int, int], float, np.ndarray] | None:
+    """The first (side, gap, box) that is free, nearest gap first."""
+    for gap in _GAPS_IN_POINTS:
+        for side in _SIDES:
+            box = _box_beside(anchor, size, side, gap * pixels_per_point)
+            inside = (box[:2] >= limits[:2]).all() and (box[2:] <= limits[2:]).all()
+            apart = (taken[:, :2] >= box[2:]) | (taken[:, 2:] <= box[:2])
+            if inside and apart.any(axis=1).all():
+                return side, gap, box
+    return None
+
+
+def _box_beside(anchor: np.ndarray, size: np.ndarray, side: tuple[int, int], gap: float) -> np.ndarray:
+    direction = np.array(side)
+    # a diagonal neighbour is as far away as a straight one
+    corner = anchor + direction * gap / np.linalg.norm(direction) + (direction - 1) * size / 2
+    return np.concatenate([corner, corner + size])
+
+
+def _write(
+    ax: Axes, name: str, point: np.ndarray, side: tuple[int, int], gap: float, fontsize: float
+) -> None:
+    offset = np.array(side) * gap / np.hypot(*side)
+    line = {"arrowstyle": "-", "color": MUTED, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
+    text = ax.annotate(
+        name,
+        xy=tuple(point),
+        xytext=tuple(offset),
+        textcoords="offset points",
+        ha=_HORIZONTAL[side[0]],
+        va=_VERTICAL[side[1]],
+        fontsize=fontsize,
+        fontfamily=font_families(),
+        color=INK,
+        parse_math=False,
+        arrowprops=line if gap > _GAPS_IN_POINTS[0] else None,
+        annotation_clip=False,
+    )
+    text.set_in_layout(False)  # or the layout would move after the places were chosen

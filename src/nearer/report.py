@@ -1,0 +1,225 @@
+"""One self-contained HTML page about a fit: the map, how it came about, and how far to trust it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from html import escape
+from importlib import import_module, resources
+from string import Template
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import nearer
+from nearer._files import replacing
+from nearer._progress import readable_seconds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from nearer.comparisons import Comparisons
+    from nearer.ordinal import OrdinalEmbedding
+    from nearer.solvers import Result
+
+STOP_REASONS = {
+    "tolerance": "the objective stopped falling",
+    "epochs": "the budget of epochs was spent",
+    "evaluations": "the budget of gradient evaluations was spent",
+    "seconds": "the budget of seconds was spent",
+    "callback": "a callback asked to stop",
+    "interrupted": "interrupted by hand; this is the best map until then",
+    "diverged": "the objective diverged; this is the best map before that",
+}
+
+
+class Fact(NamedTuple):
+    """A number worth a large print, its name, and a word of explanation."""
+
+    name: str
+    value: str
+    remark: str = ""
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    estimator: OrdinalEmbedding,
+    *,
+    train: Comparisons | None = None,
+    test: Comparisons | None = None,
+    title: str = "A map from comparisons",
+    figures: Mapping[str, Figure] | None = None,
+) -> None:
+    """Write one HTML file about a fitted estimator; it needs nothing else and opens anywhere.
+
+    Parameters
+    ----------
+    path : path of the file
+        Replaced when the whole page has been written, never left half done.
+    estimator : fitted OrdinalEmbedding
+        What the page is about.
+    train, test : Comparisons, optional
+        The comparisons it was fitted to (counts, conflicts, share that holds) and those it has not seen
+        (held-out accuracy).
+    title : str
+        Heading of the page.
+    figures : dict of heading -> matplotlib Figure, optional
+        Further pictures, shown before the map.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, nearer
+    >>> from nearer.report import write_report
+    >>> answers, _ = nearer.datasets.planted(10, 2, 500, random_state=0)
+    >>> train, test = answers.split(random_state=0)
+    >>> fitted = nearer.OrdinalEmbedding(random_state=0, max_epochs=5).fit(train)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "report.html"
+    ...     write_report(path, fitted, train=train, test=test)
+    ...     page = path.read_text(encoding="utf-8")
+    >>> "Held-out accuracy" in page
+    True
+    """
+    page = render_report(estimator, train=train, test=test, title=title, figures=figures)
+    with replacing(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def render_report(
+    estimator: OrdinalEmbedding,
+    *,
+    train: Comparisons | None = None,
+    test: Comparisons | None = None,
+    title: str = "A map from comparisons",
+    figures: Mapping[str, Figure] | None = None,
+) -> str:
+    """The page of `write_report` as a string."""
+    template = resources.files("nearer").joinpath("templates", "report.html").read_text(encoding="utf-8")
+    n_objects, n_components = estimator.embedding_.shape
+    noun = "dimension" if n_components == 1 else "dimensions"
+    return Template(template).substitute(
+        title=escape(title),
+        summary=escape(f"{n_objects:,} objects in {n_components} {noun}; {_ending(estimator)}."),
+        facts="".join(map(_fact_html, _facts(estimator, train, test))),
+        sections=_pictures(estimator, figures or {}) + _tables(estimator),
+        version=escape(nearer.__version__),
+        date=datetime.now().strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+def _ending(estimator: OrdinalEmbedding) -> str:
+    reason = estimator.result_.stop_reason
+    return STOP_REASONS.get(reason, reason)
+
+
+def _facts(
+    estimator: OrdinalEmbedding, train: Comparisons | None, test: Comparisons | None
+) -> Iterable[Fact]:
+    result = estimator.result_
+    if test is not None:
+        yield Fact(
+            "Held-out accuracy", f"{estimator.score(test):.1%}", f"of {len(test):,} unseen comparisons"
+        )
+    if train is not None:
+        yield Fact("Training accuracy", f"{estimator.score(train):.1%}", f"of {len(train):,} comparisons")
+        conflicts = train.conflicts()
+        remark = f"comparisons contradict another, on {conflicts.n_questions:,} questions"
+        yield Fact("Conflicts", f"{conflicts.n_rows:,}", remark)
+    yield Fact("Objective", f"{result.objective:.4g}", f"{estimator.loss_.name} loss")
+    yield Fact("Time", readable_seconds(result.seconds), effort(result).partition(", ")[2])
+
+
+def effort(result: Result) -> str:
+    """How long the fit took, and the automatic choices before it."""
+    text = f"{readable_seconds(result.seconds)}, {result.n_epochs:,} epochs"
+    choosing = result.details.get("choice_seconds")
+    return text if choosing is None else f"{text} after {readable_seconds(choosing)} of choosing"
+
+
+def _fact_html(fact: Fact) -> str:
+    remark = f"<small>{escape(fact.remark)}</small>" if fact.remark else ""
+    return f"<div><dt>{escape(fact.name)}</dt><dd>{escape(fact.value)}{remark}</dd></div>\n"
+
+
+def _pictures(estimator: OrdinalEmbedding, figures: Mapping[str, Figure]) -> str:
+    from nearer.plotting import plot_learning_curve, plot_map, plot_step_sizes
+
+    result = estimator.result_
+    further = "".join(f"<h2>{escape(name)}</h2>{_figure_html(one, name)}" for name, one in figures.items())
+    the_map = _figure_html(
+        plot_map(estimator.embedding_, estimator.names_),
+        "The map",
+        "Only which is nearer counts: it may be turned, mirrored and scaled at will.",
+    )
+    curve = _figure_html(
+        plot_learning_curve(result, "epoch"), "The objective", "The objective after each epoch."
+    )
+    steps = _figure_html(plot_step_sizes(result), "The step sizes", "The step size of each epoch.")
+    return f"{further}<h2>Map</h2>{the_map}<h2>Fit</h2><div class='pair'>{curve}{steps}</div>"
+
+
+def _figure_html(figure: Figure, description: str, caption: str = "") -> str:
+    from nearer.plotting._svg import inline_svg
+
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    kind = "wide" if figure.get_figwidth() > 8 else "plain"  # a wide one scrolls on a small screen
+    return f"<figure class='{kind}'>{inline_svg(figure, description)}{below}</figure>\n"
+
+
+def _tables(estimator: OrdinalEmbedding) -> str:
+    chosen = dict(flattened(estimator.result_.details))
+    chosen["stop reason"] = f"{estimator.result_.stop_reason} ({_ending(estimator)})"
+    tables = {"Settings": estimator.get_params(deep=False), "What was chosen": chosen, "Versions": versions()}
+    return "".join(f"<h2>{escape(title)}</h2>{_table_html(rows)}\n" for title, rows in tables.items())
+
+
+def _table_html(rows: Mapping[str, Any]) -> str:
+    cells = (f"<tr><th>{escape(key)}</th><td>{escape(shown(rows[key]))}</td></tr>" for key in rows)
+    return f"<table><tbody>{''.join(cells)}</tbody></table>"
+
+
+def flattened(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
+    """Rows of a table from nested dictionaries.
+
+    >>> dict(flattened({"loss": "ste", "held out": {"ste": 0.1, "soe": 0.2}}))
+    {'loss': 'ste', 'held out: ste': 0.1, 'held out: soe': 0.2}
+    """
+    for key, value in values.items():
+        name = f"{before}{key}".replace("_", " ")
+        if isinstance(value, Mapping) and value:
+            yield from flattened(value, f"{name}: ")
+        else:
+            yield name, value
+
+
+def shown(value: Any) -> str:
+    """A setting as a reader wants it: short numbers, names without quotes.
+
+    >>> shown(0.123456789), shown(None), shown([1, "two"]), shown(1e-4)
+    ('0.12346', 'none', '1, two', '0.0001')
+    """
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(shown, value))
+    return str(value)
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were computed with.
+
+    >>> sorted(versions())
+    ['nearer', 'numba', 'numpy', 'platform', 'python', 'scikit-learn', 'scipy']
+    """
+    packages = {"numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba"}
+    found = {name: import_module(module).__version__ for name, module in packages.items()}
+    return {
+        "nearer": nearer.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        **found,
+    }

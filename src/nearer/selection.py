@@ -1,0 +1,118 @@
+"""Choosing the number of dimensions by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from nearer._random import generator
+from nearer._validation import whole
+from nearer.comparisons import Comparisons
+from nearer.errors import InputError
+from nearer.ordinal import OrdinalEmbedding
+
+__all__ = ["DimensionChoice", "choose_dimension"]
+
+
+@dataclass(frozen=True)
+class DimensionChoice:
+    """Held-out errors by dimension.
+
+    Attributes
+    ----------
+    n_components : tuple of int
+        The dimensions tried.
+    errors : array of shape (dimensions, folds)
+    """
+
+    n_components: tuple[int, ...]
+    errors: np.ndarray
+
+    @property
+    def mean_errors(self) -> np.ndarray:
+        """Mean held-out error of each dimension."""
+        return self.errors.mean(axis=1)
+
+    @property
+    def best(self) -> int:
+        """The dimension with the least mean error."""
+        return self.n_components[int(self.mean_errors.argmin())]
+
+    @property
+    def smallest_within_one_se(self) -> int:
+        """The smallest dimension that the best one does not beat by more than a standard error.
+
+        The folds are paired, so the standard error is that of the difference to the best.
+        """
+        best = int(self.mean_errors.argmin())
+        n_folds = self.errors.shape[1]
+        for at, dimension in enumerate(self.n_components):
+            excess = self.errors[at] - self.errors[best]
+            if excess.mean() <= excess.std(ddof=1) / np.sqrt(n_folds):
+                return dimension
+        return self.best
+
+    def plot(self, ax: Any = None) -> Any:
+        """A figure of the error against the dimension; see `nearer.plotting.plot_dimension_choice`."""
+        from nearer.plotting import plot_dimension_choice
+
+        return plot_dimension_choice(self, ax=ax)
+
+
+def choose_dimension(
+    comparisons: Comparisons,
+    n_components: Iterable[int] = (1, 2, 3, 4, 5, 6),
+    *,
+    n_splits: int = 5,
+    estimator: OrdinalEmbedding | None = None,
+    random_state: Any = None,
+) -> DimensionChoice:
+    """Cross-validated held-out error for several dimensions; groups are never separated.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    n_components : iterable of int
+        Dimensions to try.
+    n_splits : int
+        Folds.
+    estimator : OrdinalEmbedding, optional
+        With other settings than the default ones.
+    random_state : int, Generator, RandomState or None
+
+    Examples
+    --------
+    >>> import nearer
+    >>> answers, truth = nearer.datasets.planted(20, 2, 2000, noise=0.1, random_state=0)
+    >>> choice = nearer.choose_dimension(answers, (1, 2, 3), n_splits=3, random_state=0)
+    >>> choice.smallest_within_one_se
+    2
+    """
+    dimensions = tuple(n_components)
+    if not dimensions:
+        raise InputError("n_components holds no dimension to try: give for example (1, 2, 3)")
+    for dimension in dimensions:
+        whole("n_components", dimension)
+    whole("n_splits", n_splits, at_least=2)
+    rng = generator(random_state)
+    template = OrdinalEmbedding() if estimator is None else estimator
+    folds = comparisons.folds(n_splits, random_state=rng)
+    seeds = rng.integers(2**31, size=n_splits)  # the folds' own, so that dimensions are compared pairwise
+    errors = [
+        [
+            1.0 - _fitted(template, dimension, int(seed), comparisons[train]).score(comparisons[test])
+            for seed, (train, test) in zip(seeds, folds, strict=True)
+        ]
+        for dimension in dimensions
+    ]
+    return DimensionChoice(dimensions, np.array(errors))
+
+
+def _fitted(
+    template: OrdinalEmbedding, dimension: int, seed: int, comparisons: Comparisons
+) -> OrdinalEmbedding:
+    return clone(template).set_params(n_components=dimension, random_state=seed).fit(comparisons)

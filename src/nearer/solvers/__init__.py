@@ -1,0 +1,65 @@
+"""Solvers: a gradient estimator, a step rule and the monitor that stops them.
+
+>>> sorted(SOLVERS)
+['adam', 'auto', 'batch', 'lbfgs', 'sgd', 'svrg', 'svrg-sbb', 'svrg-sbb-restarts', 'svrg-sbb0']
+>>> find("svrg-sbb") == SVRG(step="sbb")
+True
+"""
+
+from __future__ import annotations
+
+from nearer.errors import InputError
+from nearer.solvers.adam import Adam
+from nearer.solvers.base import Solver, minimise
+from nearer.solvers.gradient_descent import GradientDescent
+from nearer.solvers.lbfgs import LBFGS
+from nearer.solvers.monitor import Budget, Monitor
+from nearer.solvers.phases import Phases
+from nearer.solvers.result import Progress, Result
+from nearer.solvers.sgd import SGD
+from nearer.solvers.steps import Constant, Decay, StabilizedBB, StepRule
+from nearer.solvers.svrg import SVRG
+
+SOLVERS: dict[str, Solver] = {
+    "auto": Phases((Adam(epochs=30), SVRG(step=StabilizedBB(first_step="careful")))),
+    "svrg-sbb": SVRG(step="sbb"),
+    "svrg-sbb0": SVRG(step="bb"),
+    "svrg-sbb-restarts": SVRG(step="sbb", module_epochs=5),
+    "svrg": SVRG(step="constant"),
+    "sgd": SGD(),
+    "adam": Adam(),
+    "batch": GradientDescent(),
+    "lbfgs": LBFGS(),
+}
+
+__all__ = [
+    "LBFGS",
+    "SGD",
+    "SOLVERS",
+    "SVRG",
+    "Adam",
+    "Budget",
+    "Constant",
+    "Decay",
+    "GradientDescent",
+    "Monitor",
+    "Phases",
+    "Progress",
+    "Result",
+    "Solver",
+    "StabilizedBB",
+    "StepRule",
+    "find",
+    "minimise",
+]
+
+
+def find(solver: str | Solver) -> Solver:
+    """The solver for a name, or the object itself."""
+    if isinstance(solver, Solver):
+        return solver
+    if isinstance(solver, str) and solver in SOLVERS:
+        return SOLVERS[solver]
+    raise InputError(
+        f"solver must be one of {', '.join(SOLVERS)} or a nearer.solvers.Solver object, not {solver!r}"
+    )

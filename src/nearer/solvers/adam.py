@@ -1,0 +1,91 @@
+"""Adam on large mini-batches with an annealed step: the quick first phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer._validation import positive, whole
+from nearer.solvers.base import Solver
+from nearer.solvers.monitor import Monitor
+
+
+@dataclass(frozen=True)
+class Adam(Solver):
+    """Adam whose step falls geometrically from `step` to `final_step` over its epochs, then ends.
+
+    Adam divides a gradient by its own size, so a step is a length in the space of the points: both are given in the
+    loss's own unit of length.
+
+    Parameters
+    ----------
+    step, final_step : float
+    n_batches : int
+        Mini-batches an epoch.
+    epochs : int, optional
+        Length of the schedule; None means the budget of epochs.
+    beta1, beta2 : float
+        Memory of the mean gradient and of its square.
+    """
+
+    step: float = 0.3
+    final_step: float = 0.03
+    n_batches: int = 10
+    epochs: int | None = None
+    beta1: float = 0.9
+    beta2: float = 0.99
+    name = "adam"
+    requires = frozenset({"batch_gradient", "value"})
+
+    @property
+    def default_epochs(self) -> int:
+        return self.epochs or 30
+
+    def __post_init__(self) -> None:
+        positive("step", self.step)
+        positive("final_step", self.final_step)
+        whole("n_batches", self.n_batches)
+        if self.epochs is not None:
+            whole("epochs", self.epochs)
+
+    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+        n_terms = objective.n_terms
+        epochs = self.epochs or monitor.budget.max_epochs or self.default_epochs
+        edges = np.linspace(0, n_terms, min(self.n_batches, n_terms) + 1).astype(int)
+        batches = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+        steps = np.geomspace(self.step, self.final_step, epochs * len(batches)) * objective.unit_length
+        walk = objective.walk(rng)
+        update = _Moments(x, self.beta1, self.beta2)
+        monitor.record(x, objective.value(x), steps[0], settled=False)
+        for epoch in range(epochs):
+            total = 0.0
+            for b, (start, stop) in enumerate(batches):
+                value, gradient = objective.batch_gradient(x, walk, start, stop)
+                total += value * (stop - start)
+                update(x, gradient, steps[epoch * len(batches) + b])
+            monitor.count(n_terms)
+            walk.shuffle()
+            monitor.record(x, total / n_terms, steps[epoch * len(batches)], exact=False, settled=False)
+        return x
+
+
+class _Moments:
+    """Adam's running mean and square of the gradient, corrected for their start at zero."""
+
+    def __init__(self, x: np.ndarray, beta1: float, beta2: float):
+        self.mean = np.zeros_like(x)
+        self.square = np.zeros_like(x)
+        self.beta1, self.beta2 = beta1, beta2
+        self.count = 0
+
+    def __call__(self, x: np.ndarray, gradient: np.ndarray, step: float) -> None:
+        self.count += 1
+        self.mean += (1 - self.beta1) * (gradient - self.mean)
+        gradient *= gradient
+        self.square += (1 - self.beta2) * (gradient - self.square)
+        size = np.sqrt(self.square / (1 - self.beta2**self.count))
+        size += np.finfo(x.dtype).tiny ** 0.5  # a row that was never touched stays put
+        np.divide(self.mean, size, out=size)
+        x -= x.dtype.type(step / (1 - self.beta1**self.count)) * size

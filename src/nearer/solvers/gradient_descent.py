@@ -1,0 +1,60 @@
+"""Batch gradient descent with a line search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer._validation import positive
+from nearer.solvers.base import Solver
+from nearer.solvers.monitor import Monitor
+from nearer.solvers.steps import Constant, Snapshot, first_step
+
+
+@dataclass(frozen=True)
+class GradientDescent(Solver):
+    """Steepest descent with Armijo backtracking; a step that holds at once is tried `growth` times larger next.
+
+    Each value that the line search takes counts one evaluation a comparison, as a gradient does.
+    """
+
+    armijo: float = 1e-4
+    shrink: float = 0.5
+    growth: float = 2.0
+    name = "batch"
+    requires = frozenset({"value", "value_and_gradient"})
+
+    @property
+    def default_epochs(self) -> int:
+        return 1000
+
+    def __post_init__(self) -> None:
+        positive("armijo", self.armijo)
+        positive("shrink", self.shrink)
+        positive("growth", self.growth)
+
+    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+        value, gradient = objective.value_and_gradient(x)
+        monitor.count(objective.n_terms)
+        step, evaluations = first_step(Constant(), objective, Snapshot(x, gradient, 1))
+        monitor.count(evaluations)
+        monitor.record(x, value, step)
+        while True:
+            slope = float(np.vdot(gradient, gradient))
+            while True:
+                trial = x - x.dtype.type(step) * gradient
+                trial_value = objective.value(trial)
+                monitor.count(objective.n_terms)
+                if trial_value <= value - self.armijo * step * slope:
+                    break
+                if step * slope <= np.finfo(np.float64).eps * abs(value):  # no descent left to see
+                    trial = x
+                    break
+                step *= self.shrink
+            x = trial
+            value, gradient = objective.value_and_gradient(x)
+            monitor.count(objective.n_terms)
+            monitor.record(x, value, step)
+            step *= self.growth

@@ -1,0 +1,39 @@
+"""Solvers one after another: a fast first phase, then an exact one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer.errors import InputError
+from nearer.solvers.base import Solver
+from nearer.solvers.monitor import Monitor
+
+
+@dataclass(frozen=True)
+class Phases(Solver):
+    """Run solvers in turn, each from where the last one ended; all but the last must end by themselves."""
+
+    solvers: tuple[Solver, ...]
+    name = "phases"
+
+    @property
+    def requires(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset().union(*(solver.requires for solver in self.solvers))
+
+    @property
+    def default_epochs(self) -> int:
+        return sum(solver.default_epochs for solver in self.solvers)
+
+    def __post_init__(self) -> None:
+        if not self.solvers or not all(isinstance(solver, Solver) for solver in self.solvers):
+            raise InputError(
+                "Phases needs at least one solver: give a tuple such as (Adam(epochs=30), SVRG())"
+            )
+
+    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+        for solver in self.solvers:
+            x = solver.run(objective, x, rng, monitor)
+        return x

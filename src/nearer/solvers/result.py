@@ -1,0 +1,70 @@
+"""What a fit leaves behind, and what a callback sees on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+#: why a fit may end
+STOP_REASONS = (
+    "tolerance",
+    "epochs",
+    "evaluations",
+    "seconds",
+    "callback",
+    "interrupted",
+    "diverged",
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The course of a fit: always there, never printed.
+
+    Attributes
+    ----------
+    objective : float
+        Value at the points that were kept (the best seen).
+    stop_reason : str
+        One of `STOP_REASONS`.
+    n_epochs, n_evaluations : int
+        Passes recorded, and derivatives of single comparisons taken (a line search's values count one each).
+    seconds : float
+        Time of the solver alone; callbacks do not count.
+    history : dict of arrays
+        "epoch", "objective", "seconds", "evaluations", "step", one entry a record, the start included.
+    details : dict
+        What was used and what automatic choices chose, with the held-out errors they chose by.
+    """
+
+    objective: float
+    stop_reason: str
+    n_epochs: int
+    n_evaluations: int
+    seconds: float
+    history: dict[str, np.ndarray]
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"Result(objective={self.objective:.6g}, stop_reason={self.stop_reason!r}, n_epochs={self.n_epochs}, "
+            f"n_evaluations={self.n_evaluations}, seconds={self.seconds:.3g})"
+        )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One record of a running fit, given to callbacks.
+
+    `points` is the solver's own array: copy it to keep it. `fraction` is the share of the tightest budget used up.
+    """
+
+    epoch: int
+    objective: float
+    seconds: float
+    evaluations: int
+    step: float
+    points: np.ndarray
+    fraction: float

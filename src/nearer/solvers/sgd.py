@@ -1,0 +1,61 @@
+"""Plain stochastic gradient descent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer._validation import whole
+from nearer.errors import InputError
+from nearer.solvers.base import Solver
+from nearer.solvers.monitor import Monitor
+from nearer.solvers.steps import Snapshot, StepRule, as_rule, first_step
+
+
+@dataclass(frozen=True)
+class SGD(Solver):
+    """Mini-batch stochastic gradient descent.
+
+    The objective it records is the mean over the comparisons met during the epoch, each at the points of that moment.
+
+    Parameters
+    ----------
+    step : float, "constant", "decay" or StepRule
+        Size of the step that one comparison makes. A batch of b comparisons makes b times that.
+    batch_size : int
+    """
+
+    step: float | str | StepRule = "decay"
+    batch_size: int = 10
+    name = "sgd"
+    requires = frozenset({"sgd_epoch", "value_and_gradient"})
+
+    def __post_init__(self) -> None:
+        whole("batch_size", self.batch_size)
+        if as_rule(self.step).needs_gradients:
+            raise InputError(
+                "SGD takes no full gradients, which this step rule needs: use a number, 'decay', or the solver SVRG"
+            )
+
+    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+        rule = as_rule(self.step)
+        n_terms = objective.n_terms
+        batch_size = min(self.batch_size, n_terms)
+        walk = objective.walk(rng)
+        value, gradient = objective.value_and_gradient(x)
+        monitor.count(n_terms)
+        at = Snapshot(x, gradient, n_terms)
+        step, evaluations = first_step(rule, objective, at)
+        monitor.count(evaluations)
+        monitor.record(x, value, step)
+        for epoch in range(1, 10**9):
+            steps = np.full(-(-n_terms // batch_size), step * batch_size)
+            value = objective.sgd_epoch(x, walk, steps, batch_size)
+            monitor.count(n_terms)
+            walk.shuffle()
+            monitor.record(x, value, step, exact=False)
+            before, at = at, Snapshot(x, gradient, n_terms, epoch)
+            step = rule.next(step, before, at)
+        return x

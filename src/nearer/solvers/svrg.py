@@ -1,0 +1,98 @@
+"""Stochastic variance-reduced gradient with any step rule: Algorithms 1 and 2 of the SVRG-SBB paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer._validation import whole
+from nearer.solvers.base import Solver
+from nearer.solvers.monitor import Monitor
+from nearer.solvers.steps import Snapshot, StepRule, as_rule, first_step
+
+
+@dataclass(frozen=True)
+class SVRG(Solver):
+    """Mini-batch SVRG; with the stabilised Barzilai-Borwein step it is SVRG-SBB.
+
+    Parameters
+    ----------
+    step : float, "sbb", "bb", "constant", "decay" or StepRule
+        Size of the step that one comparison makes. A batch of b comparisons makes b times that.
+    batch_size : int
+    epsilon : float or "auto"
+        Of the step "sbb"; see `StabilizedBB`.
+    epoch_length : int, optional
+        Comparisons walked between two snapshots (the paper's m); None means all of them once.
+    module_epochs : int, optional
+        Begin anew with the first step after this many epochs (Algorithm 2); None means never (Algorithm 1).
+
+    Notes
+    -----
+    The comparisons of an epoch are drawn without replacement (a walk along a shuffled copy), and the last snapshot is
+    the result; the paper draws with replacement and returns a random iterate, for its proof.
+    """
+
+    step: float | str | StepRule = "sbb"
+    batch_size: int = 10
+    epsilon: float | str = "auto"
+    epoch_length: int | None = None
+    module_epochs: int | None = None
+    name = "svrg"
+    requires = frozenset({"svrg_epoch", "value_and_gradient"})
+
+    def __post_init__(self) -> None:
+        as_rule(self.step, self.epsilon)
+        whole("batch_size", self.batch_size)
+        if self.epoch_length is not None:
+            whole("epoch_length", self.epoch_length)
+        if self.module_epochs is not None:
+            whole("module_epochs", self.module_epochs)
+
+    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+        rule = as_rule(self.step, self.epsilon)
+        n_terms = objective.n_terms
+        length = self.epoch_length or n_terms
+        walk = objective.walk(rng, slopes=True)
+        value, gradient = objective.snapshot_gradient(x, walk)
+        monitor.count(n_terms)
+        epoch = 0
+        at = Snapshot(x.copy(), objective.with_penalty(gradient, x), length)
+        step, evaluations = first_step(rule, objective, at)
+        monitor.count(evaluations)
+        begin = step
+        monitor.record(x, value, step)
+        while True:
+            self._walk(objective, x, at.points, gradient, walk, step, length)
+            monitor.count(2 * length + n_terms)
+            walk.shuffle()
+            value, gradient = objective.snapshot_gradient(x, walk)
+            epoch += 1
+            before, at = at, Snapshot(x.copy(), objective.with_penalty(gradient, x), length, epoch)
+            used = step
+            begins_module = self.module_epochs is not None and epoch % self.module_epochs == 0
+            step = rule.next(step, before, at)
+            if begins_module:  # the first step may have become too long on the way
+                step = min(begin, step)
+            monitor.record(x, value, used)
+
+    def _walk(
+        self,
+        objective: Any,
+        x: np.ndarray,
+        snapshot: np.ndarray,
+        gradient: np.ndarray,
+        walk: Any,
+        step: float,
+        length: int,
+    ) -> None:
+        """Walk `length` comparisons: a part of the walk, or several walks where it is longer."""
+        while length > 0:
+            count = min(length, objective.n_terms)
+            batch_size = min(self.batch_size, count)
+            objective.svrg_epoch(x, snapshot, gradient, walk, step * batch_size, batch_size, count)
+            length -= count
+            if length > 0:
+                walk.shuffle()

@@ -1,0 +1,104 @@
+"""Two ways to run the command: in this process, and as a process of its own."""
+
+import os
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from nearer.cli import app
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command in process, in an empty folder; gives exit_code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_in_process(*arguments):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="nearer")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return run_in_process
+
+
+@pytest.fixture
+def process(tmp_path):
+    """Run the command as a real process in an empty folder."""
+
+    def run_process(*arguments, **options):
+        command = [sys.executable, "-m", "nearer", *map(str, arguments)]
+        options = {"capture_output": True, "text": True, "cwd": tmp_path, "timeout": 120, **options}
+        return subprocess.run(command, check=False, **options)
+
+    return run_process
+
+
+class Screen:
+    """The near end of a pseudo-terminal."""
+
+    def __init__(self):
+        self.ours, self.theirs = os.openpty()
+        self.text = ""
+
+    def wait_for(self, words, seconds=90):
+        """Read until the words appear; gives everything on the screen so far."""
+        end = time.monotonic() + seconds
+        while words not in self.text:
+            ready, _, _ = select.select([self.ours], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"{words!r} did not appear on the screen: {self.text}"
+            self.text += os.read(self.ours, 1 << 16).decode(errors="replace")
+        return self.text
+
+    def close(self):
+        os.close(self.ours)
+        os.close(self.theirs)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start the command with a terminal for its stderr, its `screen`; it is killed at the end."""
+    started = []
+
+    def start_process(*arguments):
+        screen = Screen()
+        command = [sys.executable, "-m", "nearer", *map(str, arguments)]
+        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
+        streams = {"stdout": subprocess.PIPE, "stderr": screen.theirs, "text": True}
+        one = subprocess.Popen(command, cwd=tmp_path, env=environment, **streams)
+        one.screen = screen
+        started.append(one)
+        return one
+
+    yield start_process
+    for one in started:
+        one.kill()
+        one.wait()
+        one.stdout.close()
+        one.screen.close()
+
+
+@pytest.fixture(scope="session")
+def named_answers():
+    """The text of a csv with 1,500 answers about thing0 ... thing11, which have known places."""
+    from nearer.datasets import planted
+
+    answers, _ = planted(12, 2, 1500, random_state=0)
+    rows = (",".join(f"thing{index}" for index in row) for row in answers.indices)
+    return "anchor,near,far\n" + "\n".join(rows) + "\n"
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory, named_answers):
+    """A folder with answers about named things and a model fitted to them."""
+    folder = tmp_path_factory.mktemp("fitted")
+    answers = folder / "answers.csv"
+    answers.write_text(named_answers, encoding="utf-8")
+    arguments = ["fit", str(answers), "--out", str(folder / "model.nearer"), "--max-epochs", "30"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return folder

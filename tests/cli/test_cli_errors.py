@@ -1,0 +1,150 @@
+"""Bad input: one sentence on stderr, exit code 2, nothing written, never a traceback."""
+
+import os
+import re
+
+import pytest
+
+from nearer.cli import app
+from nearer.cli._commands import Commands, sentence
+
+
+def assert_one_sentence(result, *parts):
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("nearer: ")
+    assert result.stderr.count("\n") == 1
+    for part in parts:
+        assert str(part) in result.stderr
+
+
+FILES = {
+    "empty.csv": b"",
+    "words.csv": b"what is this\n",
+    "header.csv": b"anchor,near,far\n",
+    "same.csv": b"anchor,near,far\n1,2,3\n4,4,5\n",
+    "gap.csv": b"anchor,near,far\na,b,c\na,,c\n",
+    "ragged.csv": b"anchor,near,far\na,b,c\na,b\n",
+    "binary.csv": bytes(range(256)) * 4,
+    "broken.parquet": b"PAR1 no more",
+    "broken.npz": b"PK no more",
+    "broken.jsonl": b'{"anchor": 1,\n',
+    "unknown.xyz": b"a,b,c\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_bad_files_are_named(run, tmp_path, name):
+    (tmp_path / name).write_bytes(FILES[name])
+    assert_one_sentence(run("fit", name, "--out", "model.nearer"), name)
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(("name", "row"), [("same.csv", 3), ("gap.csv", 3)])
+def test_bad_rows_are_counted_as_an_editor_does(run, tmp_path, name, row):
+    (tmp_path / name).write_bytes(FILES[name])
+    assert re.search(rf"\b{row}\b", run("fit", name).stderr)
+
+
+def test_missing_files_and_folders(run, tmp_path):
+    assert_one_sentence(run("fit", "nowhere.csv"), "nowhere.csv")
+    (tmp_path / "folder").mkdir()
+    assert_one_sentence(run("fit", "folder"), "folder")
+    assert_one_sentence(run("evaluate", "nowhere.nearer", "a.csv"), "nowhere.nearer: no such file")
+    assert_one_sentence(run("convert", "nowhere.csv", "out.csv"), "nowhere.csv")
+
+
+def test_outputs_are_checked_before_any_work(run, fitted, tmp_path):
+    answers = fitted / "answers.csv"
+    assert_one_sentence(run("fit", answers, "--out", "no/model.nearer"), "no/model.nearer", "does not exist")
+    assert_one_sentence(run("fit", answers, "--out", tmp_path), "folder")
+    assert_one_sentence(run("fit", answers, "--out", "a.nearer", "--report", "./a.nearer"), "two outputs")
+    assert_one_sentence(run("convert", answers, answers), "this is the input")
+    assert_one_sentence(run("demo", "--out", "no/demo.html"), "does not exist")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_output_leaves_no_other_behind(run, fitted, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device", "report.html")
+
+    monkeypatch.setattr("nearer.report.write_report", fail)
+    result = run("fit", fitted / "answers.csv", "--max-epochs", 1, "--report", "report.html")
+    assert_one_sentence(result, "report.html: no space left on device")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(run, tmp_path):
+    (tmp_path / "secret.csv").write_text("anchor,near,far\n0,1,2\n")
+    (tmp_path / "secret.csv").chmod(0)
+    assert_one_sentence(run("fit", "secret.csv"), "secret.csv: permission denied")
+
+
+def test_bad_models(run, fitted, tmp_path):
+    (tmp_path / "bad.nearer").write_text("no model")
+    assert_one_sentence(run("evaluate", "bad.nearer", fitted / "answers.csv"), "bad.nearer")
+    assert_one_sentence(run("plot", "bad.nearer"), "bad.nearer")
+    assert_one_sentence(run("predict", "bad.nearer", fitted / "answers.csv"), "bad.nearer")
+
+
+def test_a_model_of_another_kind_is_refused(run):
+    import nearer
+
+    nearer.save(nearer.FeatureMap(gamma=1.0).fit([[0.0], [1.0]], [[0.0], [1.0]]), "place.nearer")
+    assert_one_sentence(run("plot", "place.nearer"), "place.nearer", "FeatureMap")
+
+
+def test_answers_about_unknown_objects(run, fitted, tmp_path):
+    (tmp_path / "other.csv").write_text("anchor,near,far\nthing1,thing2,unheard\n")
+    assert_one_sentence(run("evaluate", fitted / "model.nearer", "other.csv"), "other.csv", "unheard")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["fot"], "Did you mean 'fit'"),
+        (["fit"], "ANSWERS"),
+        (["fit", "a.csv", "--dim", "two"], "--dim"),
+        (["fit", "a.csv", "--dim", "0"], "--dim"),
+        (["fit", "a.csv", "--nothing"], "--nothing"),
+        (["fit", "a.csv", "--invalid", "keep"], "--invalid"),
+        (["simulate", "--noise", "0.9"], "noise"),
+        (["simulate", "--noise", "loud"], "loud"),
+    ],
+)
+def test_usage_errors(run, arguments, part):
+    assert_one_sentence(run(*arguments), part)
+
+
+def test_unknown_losses_and_solvers(run, fitted):
+    assert_one_sentence(run("fit", fitted / "answers.csv", "--loss", "love"), "love")
+    assert_one_sentence(run("fit", fitted / "answers.csv", "--solver", "magic"), "magic")
+
+
+def test_a_bug_is_not_hidden(run, fitted, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("nearer.saving.load", broken)
+    with pytest.raises(ZeroDivisionError):
+        run("plot", fitted / "model.nearer")
+
+
+def test_tracebacks_can_be_asked_for(run, monkeypatch):
+    monkeypatch.setenv("NEARER_TRACEBACK", "1")
+    with pytest.raises(FileNotFoundError):
+        run("evaluate", "nowhere.nearer", "a.csv")
+
+
+def test_sentences():
+    assert sentence(MemoryError()) == "out of memory"
+    assert sentence(PermissionError(13, "Permission denied", b"a.csv")) == "a.csv: permission denied"
+    assert sentence(KeyError("a")) is None
+    assert sentence(OSError("odd")) == "odd"
+
+
+def test_callers_in_python_get_the_exception():
+    with pytest.raises(FileNotFoundError):
+        app(["evaluate", "nowhere.nearer", "a.csv"], standalone_mode=False)
+    assert issubclass(Commands, object)

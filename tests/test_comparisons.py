@@ -1,0 +1,308 @@
+"""The container itself: what it accepts, what it holds, how it behaves as a value and as an array."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from nearer.comparisons import Comparisons
+from nearer.errors import InputError
+
+TRIPLETS = [[0, 1, 2], [1, 2, 3], [3, 0, 1], [2, 3, 0]]
+QUADRUPLETS = [[0, 1, 2, 3], [0, 1, 0, 2]]
+
+
+@pytest.fixture
+def full():
+    return Comparisons(
+        TRIPLETS,
+        5,
+        weights=[1, 2, 0.5, 0],
+        annotators=["ann", "bob", "ann", "eve"],
+        groups=[7, 7, 3, 3],
+        names=["a", "b", "c", "d", "e"],
+    )
+
+
+class TestContent:
+    def test_indices_are_int32_contiguous_and_read_only(self):
+        given = np.asfortranarray(TRIPLETS)
+        c = Comparisons(given)
+        given[0, 0] = 3
+        assert c.indices.dtype == np.int32
+        assert c.indices.flags.c_contiguous
+        assert c.indices.tolist() == TRIPLETS
+        with pytest.raises(ValueError, match="read-only"):
+            c.indices[0, 0] = 1
+
+    def test_number_of_objects(self):
+        assert Comparisons(TRIPLETS).n_objects == 4
+        assert Comparisons(TRIPLETS, 9).n_objects == 9
+        assert Comparisons(TRIPLETS, names=list("abcdefg")).n_objects == 7
+
+    def test_fields(self, full):
+        assert full.weights.dtype == np.float64
+        assert full.groups.dtype == np.int64
+        assert full.annotators.tolist() == ["ann", "bob", "ann", "eve"]
+        assert full.names == ("a", "b", "c", "d", "e")
+        assert full.shape == (4, 3)
+        assert full.ndim == 2
+        assert len(full) == 4
+
+    def test_labels(self):
+        c = Comparisons(TRIPLETS, annotators=[3.0, 1.0, 2.0, 3.0], groups=["x", "b", "x", "a"])
+        assert c.annotators.dtype == np.int64
+        assert c.groups.tolist() == [2, 1, 2, 0]
+
+    def test_labels_without_a_type_of_their_own(self):
+        c = Comparisons(
+            TRIPLETS,
+            annotators=np.array(list("abca"), dtype=object),
+            groups=np.array([4, 4, 1, 1], dtype=object),
+        )
+        assert c.annotators.dtype.kind == "U"
+        assert c.groups.tolist() == [4, 4, 1, 1]
+        with pytest.raises(InputError, match="annotators must be whole numbers or strings"):
+            Comparisons(TRIPLETS, annotators=["a", None, "b", "c"])
+
+    @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64, np.float32, np.float64, object])
+    def test_types_of_indices(self, dtype):
+        assert Comparisons(np.array(TRIPLETS, dtype=dtype)).indices.tolist() == TRIPLETS
+
+    def test_names_in_cells(self):
+        c = Comparisons([("dog", "cat", "car"), ("cat", "dog", "bus")])
+        assert c.names == ("bus", "car", "cat", "dog")
+        assert list(c) == [(3, 2, 1), (2, 3, 0)]
+        given = Comparisons(
+            np.array([["dog", "cat", "car"]], dtype=object), names=["car", "bus", "cat", "dog"]
+        )
+        assert list(given) == [(3, 2, 0)]
+
+    def test_empty(self):
+        assert Comparisons([]).shape == (0, 3)
+        assert Comparisons(np.empty((0, 4)), 5).shape == (0, 4)
+        assert Comparisons([], names=["a"]).n_objects == 1
+
+    def test_quadruplets(self):
+        assert Comparisons(QUADRUPLETS).quadruplets().tolist() == QUADRUPLETS
+        quadruplets = Comparisons([[0, 1, 2]]).quadruplets()
+        assert quadruplets.tolist() == [[0, 1, 0, 2]]
+        assert quadruplets.dtype == np.int32
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("rows", "message"),
+        [
+            ([[0, 1]], r"shape \(q, 3\) for triplets or \(q, 4\) for quadruplets, got \(1, 2\)"),
+            ([0, 1, 2], r"got \(3,\)"),
+            ([[[0, 1, 2]]], r"got \(1, 1, 3\)"),
+            ([[0, 1, 2], [0, 1]], "rows of different lengths"),
+            ([[0, 1, 2], [0, 1, -1]], r"row 1 \(counting from 0\): \(0, 1, -1\) holds the negative index -1"),
+            ([[0, 1, 2], [0, 1, np.nan]], r"row 1 .*: \(0.0, 1.0, nan\) has an empty cell"),
+            ([[0, 1, None]], "has an empty cell"),
+            ([[0, 1, 2.5]], "2.5 is not a whole number"),
+            ([[0, 1, np.inf]], "inf is not a whole number"),
+            ([[0, 1, 2**40]], "holds the index 1099511627776, which is out of range"),
+            ([[0, 0, 2]], r"\(0, 0, 2\) compares an object or a pair with itself"),
+            ([[0, 2, 0]], "with itself"),
+            ([[0, 2, 2]], "with itself"),
+            ([[0, 0, 1, 2]], "with itself"),
+            ([[0, 1, 2, 2]], "with itself"),
+            ([[0, 1, 0, 1]], "with itself"),
+            ([[0, 1, 1, 0]], "with itself"),
+            ([["a", "b", ""]], r"\(a, b, \) has an empty cell"),
+            ([[True, False, True]], "whole numbers or names, got an array of bool"),
+            (np.array([[0, "a", 1]], dtype=object), "whole numbers or names, got an array of object"),
+            (np.array([[0, {}, 1]], dtype=object), "whole numbers or names, got an array of object"),
+        ],
+    )
+    def test_rows(self, rows, message):
+        with pytest.raises(InputError, match=message):
+            Comparisons(rows)
+
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"n_objects": 3}, r"row 1 .* holds the index 3, which is out of range for 3 objects"),
+            ({"n_objects": 2.5}, "must be a whole number, got 2.5"),
+            ({"n_objects": True}, "must be a whole number, got True"),
+            ({"n_objects": -1}, "must lie between 0 and"),
+            ({"n_objects": 3, "names": list("abcd")}, "n_objects=3 does not fit 4 names"),
+            ({"names": "abcd"}, "not the one string 'abcd'"),
+            ({"names": ["a", "b", "a", "d"]}, "the name 'a' occurs twice"),
+            ({"names": ["a", "", "c", "d"]}, "name 1 is ''"),
+            ({"names": ["a", "b\0", "c", "d"]}, "free of NUL"),
+            ({"names": [1, 2, 3, 4]}, "name 0 is 1, not a string"),
+            ({"names": ["a", "\ud800", "c", "d"]}, "no file can hold"),
+            (
+                {"weights": [1, 2]},
+                r"weights must have one value for each of the 4 rows, got the shape \(2,\)",
+            ),
+            ({"weights": ["x"] * 4}, "weights must be numbers"),
+            ({"weights": [1, -1, 1, 1]}, r"row 1 .*: the weight -1.0 is not a finite number of at least 0"),
+            ({"weights": [1, 1, np.nan, 1]}, r"row 2 .*: the weight nan"),
+            ({"annotators": [1.5] * 4}, "annotators must be whole numbers or strings"),
+            ({"groups": [1, 2, np.nan, 3]}, "groups must be whole numbers or strings"),
+            ({"groups": [1, 2]}, "groups must have one value"),
+            ({"invalid": "ignore"}, "invalid='ignore' is not known; pass 'error' or 'drop'"),
+        ],
+    )
+    def test_fields(self, fields, message):
+        with pytest.raises(InputError, match=message):
+            Comparisons(TRIPLETS, **fields)
+
+    def test_unknown_name(self):
+        with pytest.raises(
+            InputError, match=r"row 1 .*: 'cow' is not one of the names given; correct this row"
+        ):
+            Comparisons([["a", "b", "c"], ["a", "b", "cow"]], names=["a", "b", "c"])
+
+    def test_error_counts_and_names_the_first(self):
+        with pytest.raises(InputError, match=r"row 1 .*the first of 2 invalid rows among 4"):
+            Comparisons([[0, 1, 2], [0, 0, 1], [1, 1, 1], [2, 1, 0]])
+
+    def test_drop(self):
+        c = Comparisons(
+            [[0, 1, 2], [0, 0, 1], [0, 1, 9], [np.nan, 1, 2], [2, 1, 0], [1, 2, 0]],
+            3,
+            weights=[1, 2, 3, 4, 5, np.inf],
+            annotators=list("abcdef"),
+            groups=range(6),
+            invalid="drop",
+        )
+        assert list(c) == [(0, 1, 2), (2, 1, 0)]
+        assert c.n_dropped == 4
+        assert c.weights.tolist() == [1, 5]
+        assert c.annotators.tolist() == ["a", "e"]
+        assert c.groups.tolist() == [0, 4]
+
+    def test_dropped_rows_do_not_count_objects(self):
+        assert Comparisons([[0, 1, 2], [9, 9, 1]], invalid="drop").n_objects == 3
+
+
+class TestValue:
+    def test_frozen(self, full):
+        for name in ("indices", "n_objects", "other"):
+            with pytest.raises(AttributeError, match="frozen"):
+                setattr(full, name, 1)
+        with pytest.raises(AttributeError, match="frozen"):
+            del full.indices
+
+    def test_no_hash(self, full):
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(full)
+
+    @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))])
+    def test_copies(self, full, clone):
+        twin = clone(full)
+        assert twin == full
+        assert not twin.indices.flags.writeable
+        assert type(twin) is Comparisons
+
+    def test_pickle_keeps_the_count_of_dropped_rows(self):
+        c = Comparisons([[0, 1, 2], [0, 0, 1]], invalid="drop")
+        assert pickle.loads(pickle.dumps(c)).n_dropped == 1
+
+    def test_equality(self, full):
+        plain = Comparisons(TRIPLETS)
+        assert plain == Comparisons(TRIPLETS)
+        assert plain != full
+        assert plain != Comparisons(TRIPLETS, 9)
+        assert plain != Comparisons(TRIPLETS, weights=[1] * 4)
+        assert plain != Comparisons(TRIPLETS[:3], 4)
+        assert plain != Comparisons(TRIPLETS, names=list("abcd"))
+        assert plain != TRIPLETS
+
+    def test_repr(self, full):
+        assert repr(full) == "Comparisons(4 triplets, 5 objects, names, weights, annotators, groups)"
+        assert repr(Comparisons(QUADRUPLETS)) == "Comparisons(2 quadruplets, 4 objects)"
+        dropped = Comparisons([[0, 1, 2], [0, 0, 1]], invalid="drop")
+        assert repr(dropped) == "Comparisons(1 triplet, 3 objects, 1 dropped)"
+
+    def test_iteration_gives_tuples_of_ints(self, full):
+        rows = list(full)
+        assert rows == [tuple(row) for row in TRIPLETS]
+        assert type(rows[0][0]) is int
+        many = Comparisons(np.tile(TRIPLETS, (3000, 1)))
+        assert len(list(many)) == 12000
+
+
+class TestIndexing:
+    @pytest.mark.parametrize(
+        "key",
+        [
+            [3, 0],
+            np.array([3, 0]),
+            np.array([3, 0], dtype=np.uint8),
+            (np.array([3, 0]), ...),
+            ([3, 0], slice(None)),
+        ],
+    )
+    def test_rows(self, full, key):
+        part = full[key]
+        assert isinstance(part, Comparisons)
+        assert part.indices.tolist() == [TRIPLETS[3], TRIPLETS[0]]
+        assert part.weights.tolist() == [0, 1]
+        assert part.annotators.tolist() == ["eve", "ann"]
+        assert part.groups.tolist() == [3, 7]
+        assert part.n_objects == 5
+        assert part.names == full.names
+
+    def test_masks_and_slices(self, full):
+        assert list(full[[True, False, False, True]]) == [full[0], full[3]]
+        assert list(full[np.array([False] * 4)]) == []
+        assert list(full[1:3]) == [full[1], full[2]]
+        assert list(full[::-1]) == list(full)[::-1]
+        assert full[::-1].indices.flags.c_contiguous
+        assert len(full[[]]) == 0
+        assert len(full[4:]) == 0
+        assert full.head(2) == full[:2]
+        assert len(full.head(0)) == 0
+        assert len(full.head(-3)) == 0
+
+    def test_one_row(self, full):
+        assert full[1] == (1, 2, 3)
+        assert full[np.int64(-1)] == (2, 3, 0)
+        with pytest.raises(IndexError):
+            full[4]
+
+    def test_refusals(self, full):
+        with pytest.raises(IndexError, match=r"use .indices\[rows, columns\]"):
+            full[:, 0]
+        with pytest.raises(IndexError, match="one-dimensional"):
+            full[np.zeros((2, 2), dtype=int)]
+        with pytest.raises(IndexError):
+            full[[True, False]]
+
+    def test_a_part_has_dropped_nothing(self):
+        c = Comparisons([[0, 1, 2], [0, 0, 1]], invalid="drop")
+        assert c[:1].n_dropped == 0
+
+
+class TestNumpy:
+    def test_round_trip(self, full):
+        assert Comparisons(np.asarray(full), 5).indices.tolist() == TRIPLETS
+        assert np.asarray(full) is full.indices
+        assert np.array(full).flags.writeable
+        assert np.asarray(full, dtype=np.float32).dtype == np.float32
+
+    def test_no_copy_on_demand(self, full):
+        with pytest.raises(ValueError, match="needs a copy"):
+            full.__array__(np.int64, copy=False)
+        assert full.__array__(copy=False) is full.indices
+
+
+def test_import_is_light():
+    code = (
+        "import sys, nearer.comparisons as m; m.Comparisons([[0, 1, 2]]).split; "
+        "bad = {'pyarrow', 'pandas', 'sklearn', 'scipy', 'numba', 'matplotlib'} & set(sys.modules); "
+        "sys.exit(repr(bad) if bad else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from nearer import datasets, losses, metrics
+
+
+class TestPlanted:
+    @pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
+    def test_answers_hold_without_noise(self, kind):
+        comparisons, points = datasets.planted(20, 3, 2000, kind=kind, random_state=0)
+        assert comparisons.shape == (2000, 3 if kind == "triplets" else 4)
+        assert comparisons.n_objects == 20
+        assert metrics.triplet_error(points, comparisons) == 0
+        assert all(len(set(row)) == len(row) for row in comparisons.indices.tolist())
+
+    @pytest.mark.parametrize("noise", [0.05, 0.25, 0.5])
+    def test_exactly_the_share_is_flipped(self, noise):
+        comparisons, points = datasets.planted(30, 2, 1000, noise, kind="quadruplets", random_state=1)
+        assert metrics.triplet_error(points, comparisons) == noise
+
+    @pytest.mark.parametrize("noise", ["ste", losses.STE(), losses.TSTE(alpha=3), "tste", "ckl"])
+    def test_a_model_gives_as_much_noise_as_it_says(self, noise):
+        comparisons, points = datasets.planted(40, 2, 50_000, noise, scale=1.0, random_state=2)
+        i, j, k = comparisons.indices.T
+        near, far = (((points[i] - points[other]) ** 2).sum(axis=1) for other in (j, k))
+        model = losses.find(noise).resolved(2)
+        doubt = model.probability(np.maximum(near, far), np.minimum(near, far))  # of the wrong answer
+        expected, deviation = doubt.mean(), np.sqrt((doubt * (1 - doubt)).sum()) / len(doubt)
+        assert abs((near > far).mean() - expected) < 4 * deviation
+        close = doubt > 0.3
+        assert (near > far)[close].mean() > (near > far)[~close].mean() + 0.1
+
+    def test_scale_sets_the_spread(self):
+        small = datasets.planted(2000, 2, 1, random_state=0).embedding
+        large = datasets.planted(2000, 2, 1, scale=3.0, random_state=0).embedding
+        assert small.std() == pytest.approx(np.sqrt(1 / 20), rel=0.05)
+        np.testing.assert_allclose(large, small * 3 / np.sqrt(1 / 20))
+
+    def test_one_seed_repeats_and_two_differ(self):
+        first, again, other = (datasets.planted(10, 2, 100, 0.1, random_state=seed) for seed in (0, 0, 1))
+        np.testing.assert_array_equal(first.comparisons.indices, again.comparisons.indices)
+        np.testing.assert_array_equal(first.embedding, again.embedding)
+        assert (first.comparisons.indices != other.comparisons.indices).any()
+        assert (first.embedding != other.embedding).all()
+
+    def test_points_do_not_depend_on_the_number_of_comparisons(self):
+        few, many = (datasets.planted(10, 2, number, random_state=0).embedding for number in (1, 1000))
+        np.testing.assert_array_equal(few, many)
+
+    @pytest.mark.parametrize(("kind", "n_objects", "total"), [("triplets", 6, 60), ("quadruplets", 6, 45)])
+    def test_questions_are_uniform_and_without_repeat_all_different(self, kind, n_objects, total):
+        def questions(comparisons):
+            rows = comparisons.quadruplets().tolist()
+            return [frozenset([frozenset(row[:2]), frozenset(row[2:])]) for row in rows]
+
+        everything = datasets.planted(
+            n_objects, 2, total, kind=kind, repeat=False, random_state=0
+        ).comparisons
+        assert len(set(questions(everything))) == total
+        drawn = questions(datasets.planted(n_objects, 2, 100 * total, kind=kind, random_state=0).comparisons)
+        counts = [drawn.count(question) for question in questions(everything)]
+        assert chisquare(counts).pvalue > 1e-3
+        # of a sample without repetition every question is equally likely to be part
+        halves = [
+            questions(
+                datasets.planted(n_objects, 2, total // 2, kind=kind, repeat=False, random_state=seed)[0]
+            )
+            for seed in range(100)
+        ]
+        members = [sum(question in half for half in halves) for question in questions(everything)]
+        assert min(members) > 25
+        assert max(members) < 75
+
+    def test_a_million_take_a_moment(self):
+        start = time.perf_counter()
+        comparisons = datasets.planted(1000, 2, 1_000_000, random_state=0).comparisons
+        assert len(comparisons) == 1_000_000
+        assert time.perf_counter() - start < 5  # measured: 0.3 s; a loop over rows takes 20
+
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"n_objects": 2}, "n_objects must be a whole number of 3 or more, not 2"),
+            ({"n_objects": 3, "kind": "quadruplets"}, "n_objects must be a whole number of 4 or more"),
+            ({"n_components": 0}, "n_components must be"),
+            ({"n_comparisons": 0}, "n_comparisons must be"),
+            ({"n_comparisons": 2.5}, "n_comparisons must be"),
+            ({"noise": 0.6}, "noise must be a number from 0 to 0.5, not 0.6"),
+            ({"noise": float("nan")}, "noise must be"),
+            ({"noise": "gnmds"}, "a loss with a probability"),
+            ({"noise": "gauss"}, "must be one of"),
+            ({"kind": "pairs"}, "kind must be 'triplets' or 'quadruplets', not 'pairs'"),
+            ({"scale": 0}, "scale must be a number above 0"),
+            ({"n_comparisons": 361, "repeat": False}, "only 360 different triplets, not 361"),
+        ],
+    )
+    def test_refusals(self, changes, sentence):
+        with pytest.raises(ValueError, match=sentence):
+            datasets.planted(**({"n_objects": 10, "n_components": 2, "n_comparisons": 10} | changes))
+
+
+class TestFromDistances:
+    def distances(self, n=9, seed=0):
+        points = np.random.default_rng(seed).normal(size=(n, 2))
+        return np.linalg.norm(points[:, None] - points, axis=2)
+
+    def test_all_is_every_triplet_once(self):
+        distances = self.distances()
+        expected = set()
+        for i in range(9):
+            for j, k in combinations([other for other in range(9) if other != i], 2):
+                expected.add((i, j, k) if distances[i, j] < distances[i, k] else (i, k, j))
+        got = datasets.triplets_from_distances(distances).indices.tolist()
+        assert len(got) == len(expected)
+        assert set(map(tuple, got)) == expected
+
+    def test_ties_are_left_out(self):
+        grid = np.array([0.0, 1.0, 2.0, 3.0])
+        distances = abs(grid[:, None] - grid)
+        got = datasets.triplets_from_distances(distances).indices
+        assert len(got) == 4 * 3 - 2  # 1 lies between 0 and 2, and 2 between 1 and 3
+        some = datasets.triplets_from_distances(distances, 10, repeat=False, random_state=0).indices
+        assert set(map(tuple, some.tolist())) == set(map(tuple, got.tolist()))
+        many = datasets.triplets_from_distances(distances, 500, random_state=0).indices
+        assert (distances[many[:, 0], many[:, 1]] < distances[many[:, 0], many[:, 2]]).all()
+
+    def test_noise_names_and_seed(self):
+        distances, names = self.distances(), list("abcdefghi")
+        first, again, other = (
+            datasets.triplets_from_distances(distances, 200, 0.1, names=names, random_state=seed)
+            for seed in (0, 0, 1)
+        )
+        i, j, k = first.indices.T
+        assert (distances[i, j] > distances[i, k]).mean() == 0.1
+        assert first.names == tuple(names)
+        np.testing.assert_array_equal(first.indices, again.indices)
+        assert (first.indices != other.indices).any()
+
+    def test_rows_of_an_asymmetric_matrix_answer_for_themselves(self):
+        distances = [[0, 1, 2], [5, 0, 3], [1, 4, 0]]
+        got = datasets.triplets_from_distances(distances).indices.tolist()
+        assert got == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
+
+    @pytest.mark.parametrize(
+        ("distances", "number", "sentence"),
+        [
+            (np.ones((4, 4)), 5, "settle no triplet"),
+            (np.ones((3, 4)), 5, r"square matrix of 3 or more objects, not an array of shape \(3, 4\)"),
+            ([[0, 1, 2], [1, 0, np.nan], [2, 3, 0]], 5, r"distances\[1, 2\] is nan"),
+            ([[0, 1, -2], [1, 0, 3], [2, 3, 0]], 5, r"distances\[0, 2\] is -2.0"),
+            (
+                [[0, 1, 2], [1, 0, 3], [2, 3, 0]],
+                "some",
+                "n_comparisons must be a whole number of 1 or more, not 'some'",
+            ),
+            ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], 4, "settle only 3 different triplets, not 4"),
+        ],
+    )
+    def test_refusals(self, distances, number, sentence):
+        with pytest.raises(ValueError, match=sentence):
+            datasets.triplets_from_distances(distances, number, repeat=False)
+
+    @pytest.mark.parametrize("number", [5, "all"])
+    def test_nothing_settled_is_refused(self, number):
+        with pytest.raises(ValueError, match="settle no triplet"):
+            datasets.triplets_from_distances(np.ones((4, 4)), number)
+
+
+class TestFromLabels:
+    labels = np.array(["x", "y", "x", "z", "y", "y", "only"])
+
+    def test_like_before_unlike(self):
+        indices = datasets.triplets_from_labels(self.labels, 5000, random_state=0).indices
+        i, j, k = indices.T
+        assert (i != j).all()
+        assert (self.labels[i] == self.labels[j]).all()
+        assert (self.labels[i] != self.labels[k]).all()
+
+    def test_every_possible_triplet_is_equally_likely_given_its_anchor(self):
+        indices = datasets.triplets_from_labels(self.labels, 30_000, random_state=0).indices
+        anchors, counts = np.unique(indices[:, 0], return_counts=True)
+        assert anchors.tolist() == [0, 1, 2, 4, 5]
+        assert chisquare(counts).pvalue > 1e-3
+        of_one = indices[indices[:, 0] == 1]
+        pairs, counts = np.unique(of_one[:, 1:], axis=0, return_counts=True)
+        assert len(pairs) == 2 * 4
+        assert chisquare(counts).pvalue > 1e-3
+
+    def test_flips_exactly_the_share(self):
+        i, j, _ = datasets.triplets_from_labels(self.labels, 1000, flip=0.15, random_state=0).indices.T
+        assert (self.labels[i] != self.labels[j]).mean() == 0.15
+
+    def test_one_seed_repeats_and_two_differ(self):
+        first, again, other = (
+            datasets.triplets_from_labels(self.labels, 50, random_state=seed).indices for seed in (0, 0, 1)
+        )
+        np.testing.assert_array_equal(first, again)
+        assert (first != other).any()
+
+    @pytest.mark.parametrize(
+        ("labels", "flip", "sentence"),
+        [
+            ([1, 1, 1], 0, "at least two different labels"),
+            ([1, 2, 3], 0, "at least two different labels, one of them at least twice"),
+            ([[1, 2], [1, 2]], 0, "one label for every object"),
+            ([1, 1, 2], 1.5, "flip must be a number from 0 to 1, not 1.5"),
+        ],
+    )
+    def test_refusals(self, labels, flip, sentence):
+        with pytest.raises(ValueError, match=sentence):
+            datasets.triplets_from_labels(labels, 5, flip=flip)
+
+
+class TestCities:
+    europe = datasets.cities()
+
+    def place(self, name):
+        return self.europe.names.index(name)
+
+    @pytest.mark.parametrize(
+        ("one", "other", "km"),
+        # as atlases give them, to about 1 %: the earth is no sphere and cities are no points
+        [
+            ("London", "Paris", 344),
+            ("Berlin", "Rome", 1184),
+            ("Lisbon", "Helsinki", 3365),
+            ("Madrid", "Kyiv", 2860),
+            ("Oslo", "Stockholm", 416),
+            ("Vienna", "Budapest", 214),
+        ],
+    )
+    def test_known_distances(self, one, other, km):
+        assert self.europe.great_circle_km()[self.place(one), self.place(other)] == pytest.approx(
+            km, rel=0.012
+        )
+
+    def test_distances_equal_angles_between_directions(self):
+        latitude, longitude = np.radians(self.europe.latitude), np.radians(self.europe.longitude)
+        east = np.cos(latitude) * np.sin(longitude)
+        directions = np.stack([np.cos(latitude) * np.cos(longitude), east, np.sin(latitude)], axis=1)
+        angles = np.arccos(np.clip(directions @ directions.T, -1, 1))
+        np.testing.assert_allclose(self.europe.great_circle_km(), 6371.0088 * angles, atol=1e-3)
+
+    def test_matrix_is_a_metric(self):
+        km = self.europe.great_circle_km()
+        np.testing.assert_allclose(km, km.T)
+        assert (np.diag(km) == 0).all()
+        assert (km[:, :, None] + km[None] + 1e-9 >= km[:, None, :]).all()
+
+    def test_names_are_sorted_and_unique(self):
+        assert list(self.europe.names) == sorted(set(self.europe.names))
+        assert 20 <= len(self.europe.names) <= 30
+
+    def test_map_keeps_distances_and_directions(self):
+        xy = self.europe.map_xy()
+        flat = np.linalg.norm(xy[:, None] - xy, axis=2)
+        np.testing.assert_allclose(flat, self.europe.great_circle_km(), rtol=0.06)
+        assert xy[self.place("Oslo"), 1] > xy[self.place("Rome"), 1] + 1500
+        assert xy[self.place("Kyiv"), 0] > xy[self.place("Dublin"), 0] + 2000
+
+    def test_map_distances_from_the_centre_are_true(self):
+        # a city added at the centre of symmetric ones is the centre of the map
+        around = datasets.Cities(
+            tuple("nesw0"), np.array([10.0, 0, -10, 0, 0]), np.array([0.0, 10, 0, -10, 0])
+        )
+        np.testing.assert_allclose(
+            np.linalg.norm(around.map_xy(), axis=1), around.great_circle_km()[-1], atol=1e-6, rtol=1e-9
+        )
+
+    def test_frozen(self):
+        with pytest.raises(AttributeError):
+            self.europe.names = ()

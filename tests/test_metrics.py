@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import procrustes
+from scipy.stats import special_ortho_group
+from sklearn.metrics import average_precision_score
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+
+from nearer import datasets, metrics
+from nearer.comparisons import Comparisons
+
+
+def plain_ranking(query, database):
+    """Indices by distance, ties by index, in the plainest way."""
+    distances = [float(((query - point) ** 2).sum()) for point in database]
+    return sorted(range(len(database)), key=lambda place: (distances[place], place))
+
+
+def plain_relevance(queries, database, query_labels, database_labels):
+    """For each query, relevance by rank; leave-one-out where there is no database."""
+    lists = []
+    for number, (query, label) in enumerate(zip(queries, query_labels, strict=True)):
+        points, labels = (queries, query_labels) if database is None else (database, database_labels)
+        ranking = [place for place in plain_ranking(query, points) if database is not None or place != number]
+        lists.append([labels[place] == label for place in ranking])
+    return lists
+
+
+def plain_average_precision(relevance, k):
+    found, total = 0, 0.0
+    for rank, relevant in enumerate(relevance[:k], start=1):
+        if relevant:
+            found += 1
+            total += found / rank
+    return total / min(sum(relevance), k)
+
+
+def random_search(seed, leave_one_out, rounded):
+    rng = np.random.default_rng(seed)
+    queries, database = rng.normal(size=(23, 2)), rng.normal(size=(31, 2))
+    if rounded:  # a coarse grid makes many ties
+        queries, database = queries.round(), database.round()
+    labels = rng.choice(["a", "b", "c"], 23), rng.choice(["a", "b", "c", "d"], 31)
+    return (queries, None, labels[0], None) if leave_one_out else (queries, database, *labels)
+
+
+searches = pytest.mark.parametrize(
+    "search",
+    [
+        random_search(seed, loo, rounded)
+        for seed in range(2)
+        for loo in (False, True)
+        for rounded in (False, True)
+    ],
+)
+
+
+class TestTripletError:
+    @pytest.mark.parametrize("width", [3, 4])
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_equals_a_plain_loop(self, width, weighted, dtype):
+        rng = np.random.default_rng(0)
+        points = rng.normal(size=(12, 3)).astype(dtype)
+        indices = np.array([rng.permutation(12)[:width] for _ in range(200)])
+        weights = rng.uniform(0.1, 2, 200) if weighted else None
+        wrong = []
+        for row in indices:
+            i, j, k, anchor = row[0], row[1], row[-1], row[2] if width == 4 else row[0]
+            wrong.append(
+                not np.linalg.norm(points[i] - points[j]) < np.linalg.norm(points[anchor] - points[k])
+            )
+        expected = np.average(wrong, weights=weights)
+        got = metrics.triplet_error(points, Comparisons(indices, 12, weights=weights))
+        assert got == pytest.approx(expected, rel=1e-12)
+        assert 0.2 < got < 0.8
+
+    def test_a_tie_is_an_error(self):
+        assert metrics.triplet_error([[0.0], [1.0], [-1.0]], [(0, 1, 2), (1, 0, 2)]) == 0.5
+
+    def test_whole_numbers_are_points_too(self):
+        assert metrics.triplet_error([[0], [1], [3]], [(0, 1, 2)]) == 0
+
+    def test_more_points_than_objects_are_fine(self):
+        points = np.arange(5.0)[:, None]
+        assert metrics.triplet_error(points, Comparisons([(0, 1, 2)], 3)) == 0
+
+    def test_refuses_objects_without_a_point(self):
+        with pytest.raises(ValueError, match="about 9 objects but the embedding has 3 points"):
+            metrics.triplet_error(np.zeros((3, 1)), Comparisons([(0, 1, 8)]))
+
+    def test_refuses_nothing(self):
+        everything = Comparisons([(0, 1, 2)], 3, weights=[0.0])
+        for nothing in (everything, everything[:0]):
+            with pytest.raises(ValueError, match="the error of no comparisons is undefined"):
+                metrics.triplet_error(np.zeros((3, 1)), nothing)
+
+    def test_refuses_nan(self):
+        with pytest.raises(ValueError, match="embedding has NaN or infinity in row 1"):
+            metrics.triplet_error([[0.0], [np.nan], [1.0]], [(0, 1, 2)])
+
+    def test_memory_stays_small(self):
+        comparisons, points = datasets.planted(1000, 20, 300_000, random_state=0)
+        tracemalloc.start()
+        metrics.triplet_error(points, comparisons)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 40e6  # one temporary for all rows would take 48 MB, and there are several
+
+
+class TestProcrustes:
+    def test_equals_scipy(self):
+        rng = np.random.default_rng(0)
+        X, Y = rng.normal(size=(2, 10, 3))
+        assert metrics.procrustes_distance(X, Y) == pytest.approx(procrustes(X, Y)[2])
+        assert metrics.procrustes_distance(X, Y) == pytest.approx(metrics.procrustes_distance(Y, X))
+
+    @settings(max_examples=20, deadline=None)
+    @given(seed=st.integers(0, 1000), scale=st.floats(1e-3, 1e3), mirrored=st.booleans())
+    def test_ignores_similarity_transforms(self, seed, scale, mirrored):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(8, 3))
+        rotation = special_ortho_group.rvs(3, random_state=np.random.RandomState(seed))
+        Y = scale * X @ rotation + rng.normal(size=3)
+        if mirrored:
+            Y[:, 0] *= -1
+        assert metrics.procrustes_distance(X, Y) == pytest.approx(0, abs=1e-9)
+        np.testing.assert_allclose(metrics.procrustes_align(Y, onto=X), X, atol=1e-6)
+
+    def test_alignment_leaves_the_distance(self):
+        X, Y = np.random.default_rng(1).normal(size=(2, 15, 2))
+        aligned = metrics.procrustes_align(X, onto=Y)
+        left = ((aligned - Y) ** 2).sum() / ((Y - Y.mean(axis=0)) ** 2).sum()
+        assert left == pytest.approx(metrics.procrustes_distance(X, Y))
+        for angle in (0.01, -0.01):  # no small rotation does better
+            turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+            moved = (aligned - aligned.mean(axis=0)) @ turn + aligned.mean(axis=0)
+            assert ((moved - Y) ** 2).sum() > ((aligned - Y) ** 2).sum()
+
+    def test_columns_are_padded(self):
+        X = np.random.default_rng(2).normal(size=(9, 2))
+        flat = np.hstack([X, np.zeros((9, 1))])
+        assert metrics.procrustes_distance(X, flat) == pytest.approx(0, abs=1e-12)
+        assert metrics.procrustes_align(X, onto=flat).shape == (9, 3)
+
+    @pytest.mark.parametrize(
+        ("X", "Y", "sentence"),
+        [
+            (np.zeros((3, 2)), np.eye(3), "all points of a configuration coincide"),
+            (np.eye(3), np.eye(4), "have 3 and 4 points"),
+            (np.eye(3), np.full((3, 3), np.inf), "NaN or infinity in row 0"),
+        ],
+    )
+    def test_refusals(self, X, Y, sentence):
+        with pytest.raises(ValueError, match=sentence):
+            metrics.procrustes_distance(X, Y)
+        with pytest.raises(ValueError, match=sentence):
+            metrics.procrustes_align(X, Y)
+
+
+class TestRetrieval:
+    @searches
+    @pytest.mark.parametrize("k", [1, 4, 22])
+    def test_equal_plain_loops(self, search, k):
+        lists = plain_relevance(*search)
+        precision = np.mean([sum(relevance[:k]) / k for relevance in lists])
+        answerable = [relevance for relevance in lists if any(relevance)]
+        recall = np.mean([sum(relevance[:k]) / sum(relevance) for relevance in answerable])
+        mean = np.mean([plain_average_precision(relevance, k) for relevance in answerable])
+        assert metrics.precision_at_k(*search, k=k) == pytest.approx(precision)
+        assert metrics.recall_at_k(*search, k=k) == pytest.approx(recall)
+        assert metrics.mean_average_precision(*search, k=k) == pytest.approx(mean)
+
+    def test_average_precision_equals_scikit_learn(self):
+        queries, database, query_labels, database_labels = random_search(
+            5, leave_one_out=False, rounded=False
+        )
+        expected = [
+            average_precision_score(database_labels == label, -np.linalg.norm(database - query, axis=1))
+            for query, label in zip(queries, query_labels, strict=True)
+        ]
+        got = metrics.mean_average_precision(queries, database, query_labels, database_labels)
+        assert got == pytest.approx(np.mean(expected))
+
+    def test_blocks_make_no_difference(self, monkeypatch):
+        search = random_search(3, leave_one_out=True, rounded=True)
+        whole = (
+            metrics.mean_average_precision(*search, k=7),
+            metrics.neighbour_agreement(search[0], search[2]),
+        )
+        monkeypatch.setattr("nearer._points.BLOCK_NUMBERS", 50)  # two queries at a time
+        parts = (
+            metrics.mean_average_precision(*search, k=7),
+            metrics.neighbour_agreement(search[0], search[2]),
+        )
+        assert whole == parts
+
+    def test_duplicates_of_the_query_count_when_left_out(self):
+        points, labels = np.zeros((4, 2)), ["a", "b", "b", "b"]
+        # everything ties: by index, query 0 finds object 1, the others find object 0
+        assert metrics.precision_at_k(points, None, labels, k=1) == 0
+        assert metrics.precision_at_k(points, None, labels, k=2) == pytest.approx(3 * 0.5 / 4)
+
+    def test_queries_without_an_answer_are_left_out(self):
+        found = metrics.recall_at_k([[0.0], [0.0]], [[0.0], [1.0]], ["a", "z"], ["a", "b"], k=1)
+        assert found == 1
+        with pytest.raises(ValueError, match="no query has a point with its label"):
+            metrics.mean_average_precision([[0.0]], [[0.0]], ["a"], ["b"])
+
+    @pytest.mark.parametrize(
+        ("arguments", "k", "sentence"),
+        [
+            (([[0.0]], [[0.0]], ["a"], None), 1, "database and database_labels together"),
+            (([[0.0]], None, ["a"], ["a"]), 1, "database and database_labels together"),
+            (([[0.0]], [[0.0]], ["a"], ["a"]), 2, "only 1 points"),
+            (([[0.0], [1.0]], None, ["a", "a"], None), 2, "only 1 points"),
+            (([[0.0]], [[0.0]], ["a"], ["a"]), 0, "k must be a whole number"),
+            (([[0.0, 1.0]], [[0.0]], ["a"], ["a"]), 1, "2 columns but the database has 1"),
+            (([[0.0]], [[0.0]], ["a"], ["a", "b"]), 1, "database has 1 points but 2 labels"),
+            (([[0.0], [1.0]], None, ["a", None], None), 1, r"labels\[1\] is missing"),
+            (([[0.0], [1.0]], None, [1.0, np.nan], None), 1, r"labels\[1\] is missing"),
+            (([0.0, 1.0], None, ["a", "a"], None), 1, "queries must be an array of points"),
+        ],
+    )
+    def test_refusals(self, arguments, k, sentence):
+        with pytest.raises(ValueError, match=sentence):
+            metrics.precision_at_k(*arguments, k=k)
+
+
+class TestNeighbourAgreement:
+    @pytest.mark.parametrize("k", [1, 3, 7])
+    def test_equals_scikit_learn(self, k):
+        rng = np.random.default_rng(0)
+        points, labels = rng.normal(size=(60, 3)), rng.choice([4, 9], 60)  # two labels, odd k: no tied votes
+        votes = cross_val_predict(KNeighborsClassifier(k), points, labels, cv=LeaveOneOut())
+        assert metrics.neighbour_agreement(points, labels, k=k) == pytest.approx((votes == labels).mean())
+
+    def test_tied_votes_go_to_the_nearest_voter(self):
+        # nearest first, the votes are b a, a a, b a; then a b, a a, b a
+        assert metrics.neighbour_agreement([[0.0], [1.0], [2.1]], ["a", "b", "a"], k=2) == 0
+        assert metrics.neighbour_agreement([[0.0], [3.1], [2.1]], ["a", "b", "a"], k=2) == pytest.approx(
+            1 / 3
+        )

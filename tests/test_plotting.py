@@ -1,0 +1,245 @@
+"""Pictures: what is drawn, what is refused, and that nothing global is touched."""
+
+import io
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from nearer import plotting
+from nearer.plotting._lines import spread
+from nearer.plotting._names import place_names
+from nearer.plotting._svg import inline_svg
+
+
+def png(figure):
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def result(rng):
+    epochs = np.arange(20)
+    history = {
+        "epoch": epochs,
+        "objective": 0.05 + 2 * np.exp(-epochs / 3),
+        "seconds": epochs * 0.01,
+        "evaluations": epochs * 3000,
+        "step": np.concatenate([[np.nan], 10 ** rng.normal(size=19)]),
+    }
+    return SimpleNamespace(history=history)
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3, 4, 9])
+def test_map_shows_every_name_in_every_dimension(rng, n_components):
+    names = [f"thing {number}" for number in range(12)]
+    figure = plotting.plot_map(rng.normal(size=(12, n_components)), names, title="A map")
+    assert isinstance(figure, Figure)
+    assert png(figure).startswith(b"\x89PNG")
+    shown = {text.strip() for ax in figure.axes for text in texts(ax)}
+    assert set(names) <= shown
+    assert figure.axes[0].get_title(loc="left") == "A map"
+
+
+def test_map_beyond_three_dimensions_has_a_panel_a_pair_of_principal_axes(rng):
+    points = rng.normal(size=(30, 5)) * [1, 1, 1, 9, 3]
+    figure = plotting.plot_map(points)
+    panels = [ax for ax in figure.axes if ax.axison]
+    assert len(panels) == 6
+    assert (
+        "axis 1 (8" in panels[-3].get_xlabel()
+    )  # the stretched dimension comes first and holds most variance
+
+
+def test_map_draws_into_given_axes(rng):
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    assert plotting.plot_map(rng.normal(size=(5, 2)), ax=left) is figure
+    assert len(left.collections) == 1
+    assert not right.collections
+
+
+def test_map_classes_get_a_legend_entry_each_shown_as_they_are(rng):
+    labels = np.array(["$price$", "_hidden", "plain", "plain"])
+    figure = plotting.plot_map(rng.normal(size=(4, 2)), labels=labels)
+    legend = figure.axes[0].get_legend()
+    assert sorted(text.get_text() for text in legend.get_texts()) == sorted(set(labels))
+    png(figure)  # a dollar sign that starts mathematics would fail here
+
+
+def test_map_numbers_get_a_colour_bar(rng):
+    figure = plotting.plot_map(rng.normal(size=(6, 2)), labels=np.linspace(0, 1, 6))
+    assert len(figure.axes) == 2
+
+
+def test_many_classes_differ_in_colour_or_marker(rng):
+    figure = plotting.plot_map(rng.normal(size=(40, 2)), labels=np.arange(20).repeat(2))
+    looks = {
+        (tuple(one.get_facecolor()[0]), one.get_paths()[0].vertices.tobytes())
+        for one in figure.axes[0].collections
+    }
+    assert len(looks) == 20
+
+
+def overlaps(boxes):
+    return [(a, b) for a in range(len(boxes)) for b in range(a) if boxes[a].overlaps(boxes[b])]
+
+
+def test_names_do_not_cover_one_another(rng):
+    figure = plotting.plot_map(rng.normal(size=(60, 2)), [f"quite a long name {n}" for n in range(60)])
+    figure.draw_without_rendering()
+    boxes = [matplotlib.text.Text.get_window_extent(text) for text in figure.axes[0].texts]
+    assert len(boxes) > 30
+    assert not overlaps(boxes)
+
+
+def test_names_without_room_are_left_out_and_counted(rng):
+    figure = plotting.plot_map(rng.normal(scale=1e-3, size=(300, 2)), ["a rather long name"] * 300)
+    shown = texts(figure.axes[0])
+    assert shown[-1] == f"{len(shown) - 1} of 300 names fit"
+
+
+def test_a_map_of_one_object_or_of_equal_points_is_drawn():
+    png(plotting.plot_map([[0.0, 0.0]], ["alone"]))
+    png(plotting.plot_map(np.zeros((5, 2)), list("abcde")))
+    png(plotting.plot_map(np.zeros((5, 1)), list("abcde")))
+    png(plotting.plot_map(np.zeros((5, 6)), list("abcde")))
+
+
+def test_place_names_counts_what_it_leaves_out():
+    ax = Figure(figsize=(1, 1)).add_subplot()
+    ax.plot([0, 1], [0, 1])
+    assert place_names(ax, np.array([[0.5, 0.5]]), ["far too long for an axes of one inch" * 3]) == 1
+
+
+def test_line_names_keep_order_and_distance():
+    heights = spread(np.array([0.0, 0.0, 0.1, 3.0]), gap=0.5)
+    assert (np.diff(heights) >= 0.5 - 1e-12).all()
+    assert heights[-1] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"embedding": np.zeros(3)}, "one row an object"),
+        ({"embedding": np.zeros((0, 2))}, "one row an object"),
+        ({"embedding": [[0.0, np.nan]]}, "NaN or infinity in row 0"),
+        ({"embedding": np.zeros((3, 2)), "names": ["one"]}, "1 names for 3 objects"),
+        ({"embedding": np.zeros((3, 2)), "labels": [1, 2]}, "for 3 objects"),
+        ({"embedding": np.zeros((3, 5)), "ax": Figure().add_subplot()}, "leave `ax` out"),
+        ({"embedding": np.zeros((3, 3)), "ax": Figure().add_subplot()}, "projection"),
+    ],
+)
+def test_map_refuses_what_it_cannot_draw(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.plot_map(**arguments)
+
+
+@pytest.mark.parametrize("against", ["seconds", "evaluations", "epoch"])
+def test_learning_curve_against_each_scale(result, against):
+    ax = plotting.plot_learning_curve(result, against).axes[0]
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), result.history[against])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), result.history["objective"])
+    assert ax.get_yscale() == "log"
+
+
+def test_learning_curve_stays_linear_within_a_decade_and_below_zero(result):
+    result.history["objective"] = np.linspace(2, 1, 20)
+    assert plotting.plot_learning_curve(result).axes[0].get_yscale() == "linear"
+    result.history["objective"] = np.linspace(2, -1, 20)
+    assert plotting.plot_learning_curve(result).axes[0].get_yscale() == "linear"
+
+
+def test_a_fit_without_epochs_has_empty_charts():
+    empty = SimpleNamespace(
+        history={name: np.array([]) for name in ("epoch", "objective", "seconds", "step")}
+    )
+    png(plotting.plot_learning_curve(empty))
+    png(plotting.plot_step_sizes(empty))
+
+
+def test_several_learning_curves_are_named(result):
+    ax = plotting.plot_learning_curve({"one": result, "two": result}).axes[0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one", "two"]
+
+
+def test_learning_curve_refuses_an_unknown_scale(result):
+    with pytest.raises(ValueError, match="'epoch'"):
+        plotting.plot_learning_curve(result, "hours")
+
+
+def test_step_sizes_leave_out_what_is_unknown(result):
+    ax = plotting.plot_step_sizes(result).axes[0]
+    assert len(ax.lines[0].get_xdata()) == 19
+    assert ax.get_yscale() == "log"
+
+
+def test_dimension_choice_marks_both_choices(rng):
+    errors = np.array([0.3, 0.15, 0.14])[:, None] + 0.01 * rng.normal(size=(3, 5))
+    choice = SimpleNamespace(n_components=[1, 2, 4], errors=errors, best=4, smallest_within_one_se=2)
+    ax = plotting.plot_dimension_choice(choice).axes[0]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), errors.mean(axis=1))
+    legend = " ".join(text.get_text() for text in ax.get_legend().get_texts())
+    assert "lowest error: 4" in legend
+    assert "one standard error: 2" in legend
+
+
+def test_comparison_of_maps_turns_each_to_the_reference(rng):
+    truth = rng.normal(size=(10, 2))
+    turned = 5 * truth @ [[0.0, 1.0], [-1.0, 0.0]] + 3
+    figure = plotting.plot_comparison_of_maps(
+        {"ours": turned, "truth": truth}, list("abcdefghij"), reference="truth"
+    )
+    for ax in figure.axes:
+        np.testing.assert_allclose(ax.collections[0].get_offsets(), truth, atol=1e-12)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["ours", "truth"]
+    assert [ax.get_xlabel() for ax in figure.axes] == ["Procrustes distance 0.0000", "reference"]
+
+
+@pytest.mark.parametrize(
+    ("maps", "reference", "message"),
+    [
+        ({}, None, "no maps"),
+        ({"a": np.zeros((3, 2))}, "b", "not one of the maps"),
+        ({"a": np.eye(3)[:, :2], "b": np.eye(4)[:, :2]}, None, "the same objects"),
+        ({"a": np.eye(3)}, None, "two dimensions"),
+    ],
+)
+def test_comparison_of_maps_refuses(maps, reference, message):
+    with pytest.raises(ValueError, match=message):
+        plotting.plot_comparison_of_maps(maps, reference=reference)
+
+
+def test_svg_keeps_names_as_text_and_follows_the_page(rng):
+    names = ["<script>alert(1)</script>", "a & b", "日本"]
+    svg = inline_svg(plotting.plot_map(rng.normal(size=(3, 2)), names), 'the "map"')
+    assert "<script" not in svg
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in svg
+    assert "日本" in svg
+    assert "var(--ink)" in svg
+    assert 'aria-label="the &quot;map&quot;"' in svg
+    assert svg == inline_svg(
+        plotting.plot_map(np.random.default_rng(0).normal(size=(3, 2)), names), 'the "map"'
+    )
+
+
+def test_no_pyplot_is_imported():
+    code = (
+        "import sys, numpy as np; from nearer import plotting;"
+        "plotting.plot_map(np.eye(3), list('abc')); sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,54 @@
+"""Choosing the dimension."""
+
+import numpy as np
+import pytest
+
+import nearer
+from nearer import datasets
+from nearer.errors import InputError
+from nearer.selection import DimensionChoice
+
+
+def test_finds_the_planted_dimension():
+    answers, _ = datasets.planted(30, 2, 3000, noise=0.05, scale=1.0, random_state=0)
+    choice = nearer.choose_dimension(answers, (1, 2, 3), n_splits=4, random_state=0)
+    assert choice.smallest_within_one_se == 2
+    assert choice.errors.shape == (3, 4)
+    assert choice.mean_errors[0] > choice.mean_errors[1] + 0.05
+
+
+def test_the_estimators_settings_are_used():
+    answers, _ = datasets.planted(12, 2, 200, random_state=0)
+    calls = []
+    est = nearer.OrdinalEmbedding(
+        l2=0.1, max_epochs=2, callback=lambda progress: calls.append(progress.points.shape)
+    )
+    nearer.choose_dimension(answers, (1, 4), n_splits=2, estimator=est, random_state=0)
+    assert {shape[1] for shape in calls} == {1, 4}
+
+
+def test_one_standard_error_rule():
+    errors = np.array([[0.30, 0.32, 0.31], [0.21, 0.19, 0.20], [0.20, 0.20, 0.19]])
+    choice = DimensionChoice((1, 2, 3), errors)
+    assert choice.best == 3
+    assert choice.smallest_within_one_se == 2
+
+
+def test_plot_draws_every_dimension():
+    figure = DimensionChoice((1, 2, 3), np.array([[0.3, 0.31], [0.2, 0.21], [0.2, 0.22]])).plot()
+    labels = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    assert {"1", "2", "3"} <= set(labels)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"n_components": ()}, "no dimension to try"),
+        ({"n_components": (0,)}, "n_components"),
+        ({"n_splits": 1}, "n_splits"),
+    ],
+)
+def test_bad_arguments(arguments, match):
+    answers, _ = datasets.planted(12, 2, 200, random_state=0)
+    with pytest.raises(InputError, match=match):
+        nearer.choose_dimension(answers, **arguments)

@@ -1,0 +1,96 @@
+"""Starting points: scale, the spectral direction, rays."""
+
+import numpy as np
+import pytest
+
+from nearer import datasets, losses, metrics
+from nearer.comparisons import Comparisons
+from nearer.errors import InputError
+from nearer.objectives import PointObjective
+from nearer.starts import brought_back, random_points, spectral_points, starting_points
+from tests.registries import objective, planted, start
+
+
+def mean_squared_distance(X):
+    centred = X - X.mean(axis=0)
+    return 2 * (centred**2).sum() / len(X)
+
+
+@pytest.mark.parametrize("unit", [0.05, 1.0, 9.0])
+def test_random_points_have_the_unit_as_mean_squared_distance(unit):
+    X = random_points(5000, 3, unit, np.random.default_rng(0))
+    assert mean_squared_distance(X) == pytest.approx(unit, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_spectral_points_know_much_of_the_answer(kind, n_components):
+    answers, _ = datasets.planted(40, n_components, 4000, kind=kind, random_state=0)
+    X = spectral_points(answers, n_components, 1.0, np.random.default_rng(0))
+    assert mean_squared_distance(X) == pytest.approx(1.0)
+    assert metrics.triplet_error(X, answers) < 0.3
+
+
+def test_spectral_direction_is_that_of_the_kernel_gradient():
+    """Its matrix is minus the gradient by K at zero, up to the scaling by how often objects occur."""
+    answers = planted("quadruplets")
+    n = answers.n_objects
+    dense = np.zeros((n, n))
+    for i, j, l, k in answers.quadruplets():
+        for sign, a, b in ((-1, i, j), (1, l, k)):
+            dense[[a, b], [a, b]] += sign
+            dense[[a, b], [b, a]] -= sign
+    counts = 1 + np.bincount(answers.indices.ravel(), minlength=n)
+    scaled = dense / np.sqrt(np.outer(counts, counts))
+    values, vectors = np.linalg.eigh(scaled)
+    expected = vectors[:, -1] / np.sqrt(counts)
+    expected -= expected.mean()
+    found = spectral_points(answers, 1, 1.0, np.random.default_rng(0))[:, 0]
+    assert abs(np.corrcoef(expected, found)[0, 1]) > 0.999
+    assert values[-1] > 0
+
+
+def test_too_few_objects_fall_back_to_random():
+    few = Comparisons([[0, 1, 2]])
+    assert np.isfinite(spectral_points(few, 2, 1.0, np.random.default_rng(0))).all()
+
+
+def test_auto_is_spectral_in_few_dimensions():
+    answers, loss = planted(), losses.STE()
+    for p, name in ((2, "spectral"), (5, "random")):
+        auto, named = (
+            starting_points(init, answers, loss, p, np.random.default_rng(0)) for init in ("auto", name)
+        )
+        np.testing.assert_allclose(auto, named)
+
+
+@pytest.mark.parametrize(
+    ("init", "match"),
+    [
+        ("pca", 'init must be "auto", "random", "spectral" or an array'),
+        (np.zeros((3, 2)), r"init has shape \(3, 2\) but the fit needs \(25, 2\)"),
+        (np.full((25, 2), np.nan), "init holds NaN or infinity"),
+    ],
+)
+def test_bad_starts_are_refused(init, match):
+    with pytest.raises(InputError, match=match):
+        starting_points(init, planted(), losses.STE(), 2, np.random.default_rng(0))
+
+
+def test_points_far_out_come_back_along_their_ray():
+    f = objective(l2=0.0)
+    near_by = start()
+    np.testing.assert_array_equal(brought_back(f, near_by), near_by)
+    back = brought_back(f, 100 * near_by)
+    assert f.value(back) < f.value(100 * near_by)
+    ratio = back / near_by
+    np.testing.assert_allclose(ratio, ratio[0, 0])
+    assert 0.1 < ratio[0, 0] < 10
+
+
+def test_a_good_map_in_the_wrong_unit_keeps_its_shape_and_finds_its_scale():
+    answers, truth = datasets.planted(25, 2, 1000, noise="ste", scale=1.0, random_state=0)
+    f = PointObjective(answers, losses.STE(), 2)
+    back = brought_back(f, 1000 * truth)
+    scale = (back / truth)[0, 0]
+    assert 0.6 < scale < 1.6  # the answers were drawn at scale one

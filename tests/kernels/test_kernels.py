@@ -130,3 +130,19 @@ def test_shuffle_is_uniform_and_seeded():
 def test_which_losses_are_compiled():
     assert all(isinstance(kernels_for(loss), CompiledKernels) for loss in LOSSES.values())
     assert isinstance(kernels_for(SquaredHinge()), StagedKernels)
+
+
+def test_elementary_functions_hold_to_the_last_places():
+    from numba import njit
+
+    from nearer._kernels.elementary import exp_of_negative, log1p_of_share
+
+    @njit
+    def both(x, e):
+        return exp_of_negative(x), log1p_of_share(e)
+
+    for x in -np.concatenate([[0.0], np.logspace(-12, np.log10(700), 400)]):
+        assert both(x, 0.5)[0] == pytest.approx(np.exp(x), rel=1e-13)
+    for e in np.concatenate([[1e-300, 1e-20], np.linspace(1e-6, 1.0, 400)]):
+        assert both(-1.0, e)[1] == pytest.approx(np.log1p(e), rel=2e-15)
+    assert both(-1e300, 0.0) == pytest.approx((0.0, 0.0), abs=1e-300)

@@ -21,20 +21,18 @@ def exp_of_negative(x):
     # x = k log 2 + r with |r| <= log(2) / 2; log 2 in two parts, so that k times the first is exact
     k = math.floor(x * 1.4426950408889634 + 0.5)
     r = x - k * 0.6931471803691238 - k * 1.9082149292705877e-10
-    p = 1.6059043836821613e-10  # the Taylor series to the 13th power: 1 / 13!, 1 / 12!, ...
-    p = p * r + 2.08767569878681e-09
-    p = p * r + 2.505210838544172e-08
-    p = p * r + 2.755731922398589e-07
-    p = p * r + 2.7557319223985893e-06
-    p = p * r + 2.48015873015873e-05
-    p = p * r + 0.0001984126984126984
-    p = p * r + 0.001388888888888889
-    p = p * r + 0.008333333333333333
-    p = p * r + 0.041666666666666664
-    p = p * r + 0.16666666666666666
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    # the Taylor series to the 13th power, in pairs: a chain of products would make a single step wait
+    r2 = r * r
+    r4 = r2 * r2
+    low = (1.0 + r) + r2 * (0.5 + r * 0.16666666666666666)
+    middle = (0.041666666666666664 + r * 0.008333333333333333) + r2 * (
+        0.001388888888888889 + r * 0.0001984126984126984
+    )
+    high = (2.48015873015873e-05 + r * 2.7557319223985893e-06) + r2 * (
+        2.755731922398589e-07 + r * 2.505210838544172e-08
+    )
+    highest = 2.08767569878681e-09 + r * 1.6059043836821613e-10
+    p = (low + r4 * middle) + (r4 * r4) * (high + r4 * highest)
     power_of_two = np.int64((np.int64(k) + 1023) << 52).view(np.float64)
     return p * power_of_two
 
@@ -44,21 +42,11 @@ def log1p_of_share(e):
     """log(1 + e) for 0 <= e <= 1, by 2 artanh(e / (2 + e))."""
     s = e / (2.0 + e)
     z = s * s
-    p = 1 / 33
-    p = p * z + 1 / 31
-    p = p * z + 1 / 29
-    p = p * z + 1 / 27
-    p = p * z + 1 / 25
-    p = p * z + 1 / 23
-    p = p * z + 1 / 21
-    p = p * z + 1 / 19
-    p = p * z + 1 / 17
-    p = p * z + 1 / 15
-    p = p * z + 1 / 13
-    p = p * z + 1 / 11
-    p = p * z + 1 / 9
-    p = p * z + 1 / 7
-    p = p * z + 1 / 5
-    p = p * z + 1 / 3
-    p = p * z + 1.0
+    z2 = z * z
+    z4 = z2 * z2
+    low = (1.0 + z * (1 / 3)) + z2 * (1 / 5 + z * (1 / 7))
+    middle = (1 / 9 + z * (1 / 11)) + z2 * (1 / 13 + z * (1 / 15))
+    high = (1 / 17 + z * (1 / 19)) + z2 * (1 / 21 + z * (1 / 23))
+    highest = (1 / 25 + z * (1 / 27)) + z2 * ((1 / 29 + z * (1 / 31)) + z2 * (1 / 33))
+    p = (low + z4 * middle) + (z4 * z4) * (high + z4 * highest)
     return 2 * s * p

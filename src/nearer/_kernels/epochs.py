@@ -12,9 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-from nearer._kernels.points import _inline, _kernel, _squared_distance
+from nearer._kernels.points import _distances, _inline, _kernel, _losses
 from nearer._kernels.prefetch import AHEAD, WORTHWHILE, prefetch_row
-from nearer._kernels.scalar_losses import evaluate
 
 
 @njit(cache=True, nogil=True)
@@ -37,17 +36,6 @@ def shuffle(Q, W, C, seed):
         if C.shape[0] > 0:
             C[t, 0], C[other, 0] = C[other, 0], C[t, 0]
             C[t, 1], C[other, 1] = C[other, 1], C[t, 1]
-
-
-@_inline
-def _slopes(X, Q, W, t, code, parameters):
-    """Loss of comparison t and its weighted derivatives by the two squared distances."""
-    third = 0 if Q.shape[1] == 3 else 2
-    near = _squared_distance(X, Q[t, 0], Q[t, 1])
-    far = _squared_distance(X, Q[t, third], Q[t, Q.shape[1] - 1])
-    value, by_near, by_far = evaluate(code, parameters, float(near), float(far))
-    weight = W[t] if W.shape[0] > 0 else 1.0
-    return weight * value, X.dtype.type(weight * by_near), X.dtype.type(weight * by_far)
 
 
 @_inline
@@ -82,6 +70,9 @@ def sgd(X, Q, W, code, parameters, steps, batch_size, log_kept):
     columns = Q.shape[1]
     third = 0 if columns == 3 else 2
     shrinks = log_kept.shape[0] > 0
+    near = np.empty(batch_size, X.dtype)
+    far = np.empty(batch_size, X.dtype)
+    values = np.empty(batch_size)
     D = np.empty((batch_size, 2 * p), X.dtype)
     done = np.zeros(X.shape[0] if shrinks else 0, np.int64)
     total = 0.0
@@ -90,10 +81,12 @@ def sgd(X, Q, W, code, parameters, steps, batch_size, log_kept):
         stop = min(start + batch_size, Q.shape[0])
         if shrinks:
             _shrink_rows(X, Q, start, stop, log_kept, done, s)
+        _distances(X, Q, start, stop, near, far)
+        total += _losses(near, far, values, W, start, stop, code, parameters)
         for t in range(start, stop):
-            value, a, b = _slopes(X, Q, W, t, code, parameters)
-            total += value
             i, j, l, k = Q[t, 0], Q[t, 1], Q[t, third], Q[t, columns - 1]
+            a = near[t - start]
+            b = far[t - start]
             for c in range(p):
                 D[t - start, c] = a * (X[i, c] - X[j, c])
                 D[t - start, p + c] = b * (X[l, c] - X[k, c])
@@ -147,6 +140,9 @@ def svrg(X, S, G, Q, W, C, code, parameters, step, batch_size, shrink):
     n, p = X.shape
     columns = Q.shape[1]
     third = 0 if columns == 3 else 2
+    near = np.empty(batch_size, X.dtype)
+    far = np.empty(batch_size, X.dtype)
+    values = np.empty(batch_size)
     D = np.empty((batch_size, 2 * p), X.dtype)
     done = np.zeros(n, np.int32)  # dense steps already applied to each row
     asks_ahead = 3 * X.size * X.itemsize > WORTHWHILE
@@ -167,10 +163,12 @@ def svrg(X, S, G, Q, W, C, code, parameters, step, batch_size, shrink):
                 if done[row] < s:
                     _catch_up(X, G, row, s - done[row], step, shrink)
                     done[row] = s
+        _distances(X, Q, start, stop, near, far)
+        total += _losses(near, far, values, W, start, stop, code, parameters)
         for t in range(start, stop):
-            value, a, b = _slopes(X, Q, W, t, code, parameters)
-            total += value
             i, j, l, k = Q[t, 0], Q[t, 1], Q[t, third], Q[t, columns - 1]
+            a = near[t - start]
+            b = far[t - start]
             a0 = C[t, 0]
             b0 = C[t, 1]
             for c in range(p):

@@ -39,7 +39,7 @@ def _distances(X, Q, start, stop, near, far):
         far[t - start] = _squared_distance(X, Q[t, third], Q[t, last])
 
 
-@_inline
+@_kernel
 def _losses(near, far, values, W, start, stop, code, parameters):
     """Turn distances into the weighted derivatives by them, in place; gives the sum of weighted losses."""
     count = stop - start

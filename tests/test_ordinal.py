@@ -19,7 +19,7 @@ def answers():
 
 @pytest.fixture(scope="module")
 def fitted(answers):
-    return nearer.OrdinalEmbedding(2, random_state=0).fit(answers.comparisons)
+    return nearer.OrdinalEmbedding(2, loss="ste", random_state=0).fit(answers.comparisons)
 
 
 def test_finds_the_planted_map(answers, fitted):
@@ -101,7 +101,7 @@ def test_strength_follows_the_noise():
         comparisons, _ = datasets.planted(40, 3, 3000, noise=noise, random_state=0)
         est = nearer.OrdinalEmbedding(3, random_state=0).fit(comparisons)
         chosen.append(est.l2_)
-        errors = est.result_.details["held_out_errors"]["ste"]
+        errors = est.result_.details["held_out_errors"]["soe"]
         assert est.result_.details["l2"] == est.l2_
         assert f"{est.l2_:g}" in errors
     assert chosen[0] < chosen[1]

@@ -34,7 +34,9 @@ _HELD_OUT = 0.1
 _ENOUGH_HELD_OUT = 2000  # comparisons; fewer, and several splits are averaged
 _MOST_SPLITS = 5
 _LEAST_COMPARISONS = 50
-_WORTH_A_STEP = 0.025  # share by which the held-out error must fall to go further along the strengths
+_WORTH_A_CHANGE = (
+    0.025  # share by which the held-out error must fall to leave a strength or a loss for another
+)
 
 
 class Stopped(Exception):  # noqa: N818 - a user's wish, not an error
@@ -77,7 +79,7 @@ class Trials:
     _latest: tuple[Loss, float, np.ndarray] = field(init=False)
 
     def choose(self, losses: list[Loss], strengths: tuple[float, ...]) -> Choice:
-        """The loss and strength with the least held-out error; of equals, the first loss.
+        """The loss and strength with the least held-out error; the first loss unless another is clearly better.
 
         Ctrl-C raises `Stopped` with what the latest fit found.
         """
@@ -98,10 +100,14 @@ class Trials:
             path = _Path(self, splits, loss)
             error, l2, points = path.climb(strengths)
             errors[loss.name] = {strength: path.error(strength) for strength in sorted(path.fits)}
-            if best is None or error < best[0]:
+            if best is None or error < (1 - _WORTH_A_CHANGE) * best[0]:
                 best = (error, loss, l2, points)
         assert best is not None
         return Choice(best[1], best[2], best[3], errors, self.seconds, self.evaluations)
+
+    def objective(self, part: Comparisons, loss: Loss, l2: float) -> PointObjective:
+        """The objective of a trial."""
+        return PointObjective(part, loss, self.n_components, l2=l2, dtype=self.dtype, n_jobs=self.n_jobs)
 
     def fit(self, part: Comparisons, loss: Loss, l2: float, points: np.ndarray, solver: Adam) -> np.ndarray:
         """One short fit within what is left of the budget."""
@@ -143,12 +149,14 @@ class _Path:
             at = best
             while 0 <= at + direction < len(strengths):
                 self._from_neighbour(strengths[at + direction], strengths[at])
-                if self.error(strengths[at + direction]) >= (1 - _WORTH_A_STEP) * self.error(strengths[best]):
+                if self.error(strengths[at + direction]) >= (1 - _WORTH_A_CHANGE) * self.error(
+                    strengths[best]
+                ):
                     break
                 at = best = at + direction
             if best != first:
                 break
-        return self.error(strengths[best]), strengths[best], self.fits[strengths[best]][0]
+        return self.error(strengths[best]), strengths[best], self._best_points(strengths[best])
 
     def error(self, l2: float) -> float:
         """Mean held-out error over the splits."""
@@ -156,6 +164,12 @@ class _Path:
             pairs = zip(self.fits[l2], self.splits, strict=True)
             self._errors[l2] = float(np.mean([triplet_error(x, held) for x, (_, held) in pairs]))
         return self._errors[l2]
+
+    def _best_points(self, l2: float) -> np.ndarray:
+        """Of the splits' fits, the one that suits all comparisons best: a split may end in a local minimum."""
+        trials = self.trials
+        objective = trials.objective(trials.comparisons, self.loss, l2)
+        return min(self.fits[l2], key=objective.value)
 
     def _from_scratch(self, l2: float) -> None:
         start = self.trials.start(self.loss)

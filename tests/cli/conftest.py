@@ -98,7 +98,16 @@ def fitted(tmp_path_factory, named_answers):
     folder = tmp_path_factory.mktemp("fitted")
     answers = folder / "answers.csv"
     answers.write_text(named_answers, encoding="utf-8")
-    arguments = ["fit", str(answers), "--out", str(folder / "model.nearer"), "--max-epochs", "30"]
+    arguments = [
+        "fit",
+        str(answers),
+        "--out",
+        str(folder / "model.nearer"),
+        "--max-epochs",
+        "30",
+        "--loss",
+        "ste",
+    ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     return folder

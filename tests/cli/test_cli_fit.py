@@ -63,7 +63,7 @@ def test_fit_repeats_with_the_same_seed_and_differs_with_another(run, answers):
     "options",
     [
         ("--dim", 3),
-        ("--loss", "soe"),
+        ("--loss", "tste"),
         ("--solver", "sgd"),
         ("--l2", 0.5),
         ("--test-size", 0.5),

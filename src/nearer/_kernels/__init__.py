@@ -112,5 +112,7 @@ def kernels_for(loss: Loss) -> Kernels:
         from nearer._kernels.scalar_losses import CODES
 
         if type(loss) in CODES:
-            return CompiledKernels(CODES[type(loss)], loss.scalar_parameters())
+            first, second = loss.scalar_parameters()
+            # numba compiles anew for every type: a whole number must not be one of its own
+            return CompiledKernels(CODES[type(loss)], (float(first), float(second)))
     return StagedKernels(loss)

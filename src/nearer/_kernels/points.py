@@ -52,8 +52,10 @@ def _losses(near, far, values, W, start, stop, code, parameters):
         _evaluate_all(near, far, values, count, 2, parameters)
     elif code == 3:
         _evaluate_all(near, far, values, count, 3, parameters)
-    else:
+    elif code == 4:
         _evaluate_all(near, far, values, count, 4, parameters)
+    else:  # a loss that has no loop of its own yet: right, and slower
+        _evaluate_all(near, far, values, count, code, parameters)
     if W.shape[0] > 0:
         for t in range(count):
             weight = W[start + t]

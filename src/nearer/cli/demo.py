@@ -37,7 +37,7 @@ def demo(
         km, N_TRAIN + N_TEST, noise=NOISE, names=europe.names, random_state=seed
     )
     train, test = answers.split(test_size=N_TEST, random_state=seed)
-    estimator = OrdinalEmbedding(2, loss="soe", l2=0.0, random_state=seed)
+    estimator = OrdinalEmbedding(2, random_state=seed)
     fit_with_bar(estimator, train, "drawing Europe")
     maps = {
         "The true map": europe.map_xy(),

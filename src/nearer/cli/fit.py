@@ -43,7 +43,7 @@ def fit(
         typer.Option("--report", show_default=False, help="Also write an HTML page about the fit."),
     ] = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of the map.")] = 2,
-    loss: Annotated[str, typer.Option("--loss", help=_LOSSES)] = "ste",
+    loss: Annotated[str, typer.Option("--loss", help=_LOSSES)] = "soe",
     solver: Annotated[str, typer.Option("--solver", help=_SOLVERS)] = "auto",
     l2: Annotated[
         str, typer.Option("--l2", help="Strength of the L2 term; auto: on held-out answers.")

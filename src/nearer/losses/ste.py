@@ -13,6 +13,7 @@ class STE(Loss):
 
     Examples
     --------
+    >>> import numpy as np
     >>> STE().probability(np.array([1.0, 0.0]), np.array([1.0, 3.0])).round(3)
     array([0.5  , 0.953])
     """

@@ -1,0 +1,101 @@
+"""Draw the pictures of README and documentation from real fits: `python docs/figures.py [name ...]`.
+
+Every picture has one seed and lands in docs/img/; the pages of benchmarks have their own pictures.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import nearer
+from nearer.cli.demo import N_TEST, N_TRAIN, NOISE, classical_scaling
+
+FOLDER = Path(__file__).parent / "img"
+SEED = 0
+INK, COLOURS = "#1f2328", ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+
+
+def europe() -> Figure:
+    """What `nearer demo` draws: the true map, ours, and metric scaling of all distances."""
+    cities = nearer.datasets.cities()
+    km = cities.great_circle_km()
+    answers = nearer.datasets.triplets_from_distances(
+        km, N_TRAIN + N_TEST, noise=NOISE, names=cities.names, random_state=SEED
+    )
+    train, _ = answers.split(test_size=N_TEST, random_state=SEED)
+    model = nearer.OrdinalEmbedding(2, loss="soe", l2=0.0, random_state=SEED).fit(train)
+    maps = {
+        "The true map": cities.map_xy(),
+        f"{N_TRAIN:,} noisy comparisons": model.embedding_,
+        "Metric MDS of all distances": classical_scaling(km, 2),
+    }
+    return nearer.plotting.plot_comparison_of_maps(maps, cities.names, reference="The true map")
+
+
+def losses() -> Figure:
+    """The five losses against near - far, at a small and at a large mean of the two squared distances."""
+    figure = Figure(figsize=(8.4, 3.7), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for ax, mean in zip(panels, (2.0, 20.0), strict=True):
+        difference = np.linspace(-4, 4, 401)
+        near, far = mean + difference / 2, mean - difference / 2
+        for name, colour in zip(nearer.losses.LOSSES, COLOURS, strict=True):
+            loss = nearer.losses.find(name).resolved(n_components=10)
+            ax.plot(difference, loss.value(near, far), color=colour, label=name, linewidth=1.8)
+        ax.set_title(f"mean of near and far: {mean:g}", loc="left", fontsize=10, color=INK)
+        ax.set_xlabel("near - far (squared distances)", fontsize=9)
+        ax.axvline(0, color="#d8dee5", linewidth=1, zorder=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set_ylim(0, 5)
+    panels[0].set_ylabel("loss of one comparison", fontsize=9)
+    panels[0].legend(fontsize=8, frameon=False)
+    return figure
+
+
+def step_sizes() -> Figure:
+    """Step sizes and objective of three step rules on 100 planted points in ten dimensions."""
+    answers, _ = nearer.datasets.planted(100, 10, 10_000, random_state=SEED)
+    results = {
+        solver: nearer.OrdinalEmbedding(
+            10, loss="ste", l2=0.0, solver=solver, max_epochs=30, tol=0.0, random_state=SEED
+        )
+        .fit(answers)
+        .result_
+        for solver in ("svrg-sbb", "svrg-sbb0", "svrg")
+    }
+    figure = Figure(figsize=(8.8, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    nearer.plotting.plot_step_sizes(results, ax=left, title="step of one comparison")
+    nearer.plotting.plot_learning_curve(results, against="evaluations", ax=right, title="objective")
+    return figure
+
+
+def dimension() -> Figure:
+    """Held-out error of one to five dimensions for answers about points in three."""
+    answers, _ = nearer.datasets.planted(40, 3, 4000, noise=0.1, random_state=SEED)
+    return nearer.choose_dimension(answers, range(1, 6), random_state=SEED).plot()
+
+
+FIGURES: dict[str, Callable[[], Figure]] = {
+    "europe": europe,
+    "losses": losses,
+    "step-sizes": step_sizes,
+    "dimension": dimension,
+}
+
+
+def main(names: list[str]) -> None:
+    """Draw the pictures named, or all of them."""
+    for name in names or FIGURES:
+        # no date and no version in the file: the same picture gives the same bytes
+        FIGURES[name]().savefig(FOLDER / f"{name}.png", dpi=130, metadata={"Software": None})
+        print(FOLDER / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -32,7 +32,7 @@ def test_every_public_name_is_mentioned():
 
 
 def test_tables_of_column_names_are_true():
-    from nearer._columns import _ALIASES
+    from nearer._tables.columns import _ALIASES
 
     text = GUIDE.read_text()
     known = {alias for aliases in _ALIASES.values() for alias in aliases}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nearer._splits import units_of
+from nearer._comparing.splits import units_of
 from nearer.comparisons import Comparisons
 
 # anything a file can hold: no NUL, no lone surrogates

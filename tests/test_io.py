@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pytest
 
-import nearer._csv
+import nearer._tables.csv
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 
@@ -148,8 +148,8 @@ class TestCsv:
         assert list(Comparisons.read(path)) == [(0, 1, 2)]
 
     def test_many_blocks(self, write, monkeypatch):
-        monkeypatch.setattr(nearer._csv, "_BLOCK_BYTES", 64)
-        monkeypatch.setattr(nearer._csv, "_BATCH_ROWS", 7)
+        monkeypatch.setattr(nearer._tables.csv, "_BLOCK_BYTES", 64)
+        monkeypatch.setattr(nearer._tables.csv, "_BATCH_ROWS", 7)
         rng = np.random.default_rng(0)
         rows = np.argsort(rng.random((500, 20)), axis=1)[:, :3]
         numbers = Comparisons.read(write("".join(f"{i},{j},{k}\n" for i, j, k in rows)))
@@ -159,15 +159,15 @@ class TestCsv:
 
     def test_many_labels(self, tmp_path, monkeypatch):
         """Far more different cells in the file than in any batch."""
-        monkeypatch.setattr(nearer._csv, "_BLOCK_BYTES", 256)
-        monkeypatch.setattr(nearer._csv, "_BATCH_ROWS", 5)
+        monkeypatch.setattr(nearer._tables.csv, "_BLOCK_BYTES", 256)
+        monkeypatch.setattr(nearer._tables.csv, "_BATCH_ROWS", 5)
         rows = np.tile([[0, 1, 2], [1, 2, 0]], (150, 1))
         c = Comparisons(rows, annotators=[f"worker {i // 2}" for i in range(300)])
         c.write(tmp_path / "a.csv")
         assert Comparisons.read(tmp_path / "a.csv") == c
 
     def test_more_rows_than_one_buffer(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("nearer._cells._FIRST_ROWS", 1 << 10)
+        monkeypatch.setattr("nearer._tables.cells._FIRST_ROWS", 1 << 10)
         rng = np.random.default_rng(0)
         rows = np.argsort(rng.random((200_000, 4)), axis=1)[:, :3]
         c = Comparisons(rows, 4, weights=rng.random(200_000), groups=np.arange(200_000) // 2)
@@ -273,7 +273,7 @@ class TestBadCsv:
         assert c.n_dropped == 6
 
     def test_a_word_far_down(self, write, monkeypatch):
-        monkeypatch.setattr(nearer._csv, "_BLOCK_BYTES", 64)
+        monkeypatch.setattr(nearer._tables.csv, "_BLOCK_BYTES", 64)
         path = write("i,j,k\n" + "0,1,2\n" * 300 + "0,1,x\n" + "0,1,2\n" * 50)
         with pytest.raises(InputError, match="line 302: 'x' is not a whole number"):
             Comparisons.read(path)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import nearer._jsonl
+import nearer._tables.jsonl
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 
@@ -91,7 +91,7 @@ class TestJsonLines:
         assert c.n_dropped == 2
 
     def test_many_chunks(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(nearer._jsonl, "_CHUNK_BYTES", 100)
+        monkeypatch.setattr(nearer._tables.jsonl, "_CHUNK_BYTES", 100)
         rng = np.random.default_rng(0)
         c = Comparisons(np.argsort(rng.random((200, 9)), axis=1)[:, :3], names=list("abcdefghi"))
         c.write(tmp_path / "a.jsonl.gz")
@@ -193,7 +193,7 @@ class TestWrite:
         assert list(tmp_path.iterdir()) == [path]
 
     def test_many_blocks(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("nearer._writing._BLOCK_ROWS", 7)
+        monkeypatch.setattr("nearer._tables.writing._BLOCK_ROWS", 7)
         rng = np.random.default_rng(0)
         c = Comparisons(
             np.argsort(rng.random((50, 9)), axis=1)[:, :3], names=list("abcdefghi"), groups=range(50)
@@ -207,7 +207,7 @@ MEASURE = """
 import resource, sys, time
 import pyarrow.compute, pyarrow.csv
 from nearer import Comparisons
-import nearer._csv, nearer.io
+import nearer._tables.csv, nearer.io
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before, start = peak(), time.perf_counter()
 c = Comparisons.read(sys.argv[1])

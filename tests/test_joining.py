@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearer._joining import joined, reindexed
+from nearer._comparing.joining import joined, reindexed
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 

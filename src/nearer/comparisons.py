@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from nearer._builders import Builders
-from nearer._checks import Invalid
-from nearer._operations import Conflicts, Operations
-from nearer._responses import Zero
+from nearer._comparing.builders import Builders
+from nearer._comparing.checks import Invalid
+from nearer._comparing.operations import Conflicts, Operations
+from nearer._comparing.responses import Zero
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nearer._cblearn import Format
+    from nearer._comparing.cblearn import Format
 
 __all__ = ["Comparisons", "Conflicts"]
 
@@ -159,7 +159,7 @@ class Comparisons(Builders, Operations):
           anchor near  far  weight
         0    cat  dog  car     2.0
         """
-        from nearer._frames import frame_of
+        from nearer._tables.frames import frame_of
 
         return frame_of(self._fields)
 
@@ -182,6 +182,6 @@ class Comparisons(Builders, Operations):
         >>> Comparisons([[0, 2, 1]]).to_cblearn("list-boolean")
         (array([[0, 1, 2]], dtype=int32), array([False]))
         """
-        from nearer._cblearn import to_cblearn
+        from nearer._comparing.cblearn import to_cblearn
 
         return to_cblearn(self._fields, format)

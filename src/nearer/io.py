@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._assemble import Assembler, Wanted
-from nearer._checks import Fields, Invalid, check_invalid, check_names, checked
-from nearer._columns import layout_of
+from nearer._comparing.checks import Fields, Invalid, check_invalid, check_names, checked
+from nearer._comparing.responses import Zero
 from nearer._files import replacing
-from nearer._responses import Zero
-from nearer._writing import arrow_table, write_text
+from nearer._tables.assemble import Assembler, Wanted
+from nearer._tables.columns import layout_of
+from nearer._tables.writing import arrow_table, write_text
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def read_fields(
     if header is not None and kind != "csv":
         raise InputError(f"{path}: header is for csv, tsv and txt files; leave it out")
     if kind == "csv":
-        from nearer._csv import read_csv
+        from nearer._tables.csv import read_csv
 
         return read_csv(path, columns, header, wanted)
     if kind == "jsonl":
-        from nearer._jsonl import read_jsonl
+        from nearer._tables.jsonl import read_jsonl
 
         return read_jsonl(path, columns, wanted)
     if kind == "parquet":
@@ -103,8 +103,8 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
     import pyarrow as pa
     from pyarrow import parquet
 
-    from nearer._cells import is_text
-    from nearer._frames import holds_indices
+    from nearer._tables.cells import is_text
+    from nearer._tables.frames import holds_indices
 
     try:
         schema = parquet.read_schema(path)

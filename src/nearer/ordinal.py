@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._joining import joined, reindexed
+from nearer._comparing.joining import joined, reindexed
 from nearer._points import compared_distances
 from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer._columns import QUADRUPLET, TRIPLET, Layout, layout_of
+from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nearer._csv import CsvSource
+    from nearer._tables.csv import CsvSource
     from nearer.comparisons import Comparisons
     from nearer.ordinal import OrdinalEmbedding
 
@@ -74,8 +74,8 @@ def _read_text(
 ) -> Questions:
     import pyarrow as pa
 
-    from nearer._assemble import Wanted
-    from nearer._csv import CsvSource
+    from nearer._tables.assemble import Wanted
+    from nearer._tables.csv import CsvSource
     from nearer.comparisons import Comparisons
 
     wanted = Wanted(estimator.names_, len(estimator.embedding_))
@@ -94,8 +94,8 @@ def _read_text(
 
 
 def _first_row(path: Path) -> list[str]:
-    from nearer._csv import delimiter_of
-    from nearer._opening import open_text
+    from nearer._tables.csv import delimiter_of
+    from nearer._tables.opening import open_text
 
     with open_text(path) as stream:
         line = next((line for line in stream if line.strip()), "")
@@ -154,7 +154,7 @@ def _read_jsonl(path: Path) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json
 
-    from nearer._opening import open_bytes
+    from nearer._tables.opening import open_bytes
 
     try:
         with open_bytes(path) as stream:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from nearer._comparing.responses import flipped
 from nearer._points import row_blocks
-from nearer._responses import flipped
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.losses import LOSSES, Loss, find

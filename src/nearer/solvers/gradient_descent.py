@@ -38,7 +38,8 @@ class GradientDescent(Solver):
     def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
         value, gradient = objective.value_and_gradient(x)
         monitor.count(objective.n_terms)
-        step, evaluations = first_step(Constant(), objective, Snapshot(x, gradient, 1))
+        step, evaluations = first_step(Constant(), objective, Snapshot(x, gradient, objective.n_terms))
+        step *= objective.n_terms  # one long step instead of as many as there are comparisons
         monitor.count(evaluations)
         monitor.record(x, value, step)
         while True:

@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._checks import Fields
-from nearer._frames import object_roles
-from nearer._opening import open_bytes
+from nearer._comparing.checks import Fields
+from nearer._tables.frames import object_roles
+from nearer._tables.opening import open_bytes
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _texts(column: pa.Array, escape: Callable[[str], str]) -> pa.Array:
     """A column as text; strings are escaped once for each that is different."""
     import pyarrow as pa
 
-    from nearer._cells import is_text
+    from nearer._tables.cells import is_text
 
     if not is_text(column.type):
         return column.cast(pa.string())

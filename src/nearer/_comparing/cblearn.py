@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nearer._checks import Fields, as_rows
-from nearer._responses import flipped
+from nearer._comparing.checks import Fields, as_rows
+from nearer._comparing.responses import flipped
 from nearer.errors import InputError
 
 Format = Literal["list-order", "list-boolean", "list-count", "tensor-count"]

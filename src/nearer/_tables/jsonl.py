@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer._assemble import Assembler, Wanted
-from nearer._checks import Fields
-from nearer._columns import layout_of
-from nearer._opening import open_bytes
+from nearer._comparing.checks import Fields
+from nearer._tables.assemble import Assembler, Wanted
+from nearer._tables.columns import layout_of
+from nearer._tables.opening import open_bytes
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

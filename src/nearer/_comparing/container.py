@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._checks import Fields, Invalid, checked
+from nearer._comparing.checks import Fields, Invalid, checked
 
 
 class Container:

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._checks import UNREADABLE, Invalid, check_invalid, check_names, encode
+from nearer._comparing.checks import UNREADABLE, Invalid, check_invalid, check_names, encode
 from nearer.errors import InputError
 
 

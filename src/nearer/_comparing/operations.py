@@ -8,11 +8,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from nearer._checks import name_codes
-from nearer._container import Container, counted
+from nearer._comparing.checks import name_codes
+from nearer._comparing.container import Container, counted
+from nearer._comparing.responses import flipped
+from nearer._comparing.splits import fold_of_rows, held_out_rows, units_of
 from nearer._random import RandomState, generator
-from nearer._responses import flipped
-from nearer._splits import fold_of_rows, held_out_rows, units_of
 from nearer.errors import InputError
 
 

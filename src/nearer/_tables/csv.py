@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearer._assemble import Assembler, Wanted
-from nearer._cells import whole_number
-from nearer._checks import UNREADABLE, Fields
-from nearer._columns import Layout, layout_of, positional
-from nearer._opening import open_text
+from nearer._comparing.checks import UNREADABLE, Fields
+from nearer._tables.assemble import Assembler, Wanted
+from nearer._tables.cells import whole_number
+from nearer._tables.columns import Layout, layout_of, positional
+from nearer._tables.opening import open_text
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._checks import Fields
+from nearer._comparing.checks import Fields
 from nearer.errors import InputError
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._checks import UNREADABLE, whole_codes
+from nearer._comparing.checks import UNREADABLE, whole_codes
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._assemble import Assembler, Wanted
-from nearer._cells import is_text
-from nearer._checks import Fields, Invalid, check_invalid, check_names, row_place
-from nearer._columns import QUADRUPLET, TRIPLET, Layout, layout_of
-from nearer._responses import Zero
+from nearer._comparing.checks import Fields, Invalid, check_invalid, check_names, row_place
+from nearer._comparing.responses import Zero
+from nearer._tables.assemble import Assembler, Wanted
+from nearer._tables.cells import is_text
+from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._cells import RESPONSES, Growing, Labels, Numbers, Objects
-from nearer._checks import (
+from nearer._comparing.checks import (
     UNREADABLE,
     Fields,
     Invalid,
@@ -19,8 +18,9 @@ from nearer._checks import (
     faulty,
     faulty_weights,
 )
-from nearer._columns import Layout
-from nearer._responses import Zero, check_zero, oriented, refuse_ambiguous, signed_responses
+from nearer._comparing.responses import Zero, check_zero, oriented, refuse_ambiguous, signed_responses
+from nearer._tables.cells import RESPONSES, Growing, Labels, Numbers, Objects
+from nearer._tables.columns import Layout
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,10 +8,19 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._checks import Invalid, as_integers, as_labels, as_rows, checked, fault_error, per_row, row_place
-from nearer._container import Container
-from nearer._responses import Zero, answered, as_votes, oriented
-from nearer._screens import Lists, TrialFields, encoded, picked_of, probes_of
+from nearer._comparing.checks import (
+    Invalid,
+    as_integers,
+    as_labels,
+    as_rows,
+    checked,
+    fault_error,
+    per_row,
+    row_place,
+)
+from nearer._comparing.container import Container
+from nearer._comparing.responses import Zero, answered, as_votes, oriented
+from nearer._comparing.screens import Lists, TrialFields, encoded, picked_of, probes_of
 from nearer.errors import InputError
 
 
@@ -210,7 +219,7 @@ class Builders(Container):
         >>> Comparisons.from_frame(frame)
         Comparisons(1 triplet, 3 objects, names, weights)
         """
-        from nearer._frames import fields_of_frame
+        from nearer._tables.frames import fields_of_frame
 
         return cls._of(fields_of_frame(frame, **options))
 
@@ -224,7 +233,7 @@ class Builders(Container):
         >>> list(Comparisons.from_records([{"anchor": 0, "a": 1, "b": 2, "response": -1}]))
         [(0, 2, 1)]
         """
-        from nearer._frames import fields_of_records
+        from nearer._tables.frames import fields_of_records
 
         return cls._of(fields_of_records(records, **options))
 
@@ -249,7 +258,7 @@ class Builders(Container):
         >>> list(Comparisons.from_cblearn([[0, 1, 2], [3, 1, 0]], [True, False]))
         [(0, 1, 2), (3, 0, 1)]
         """
-        from nearer._cblearn import questions_and_responses
+        from nearer._comparing.cblearn import questions_and_responses
 
         rows, signed, n_objects = questions_and_responses(query, response)
         fields.setdefault("n_objects", n_objects)

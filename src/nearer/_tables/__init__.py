@@ -1,0 +1,1 @@
+"""Comparisons from and to tables: csv, parquet, jsonl and data frames. Nothing here is public; see `nearer.io`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from nearer.plotting._style import MARKERS, PALETTE, add_legend, axes_or_new, figure_of, tidy_chart
 
@@ -106,6 +107,8 @@ def _draw_histories(ax: Axes, result: Result | Mapping[str, Result], x: str, y: 
         drawn.append(vertical[known])
     if isinstance(result, Mapping):
         add_legend(ax, handles, list(named))
+    if x == "epoch":
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     if _spans_a_decade(np.concatenate(drawn)):
         ax.set_yscale("log")
 

@@ -59,7 +59,7 @@ SETTINGS: dict[str, Any] = {
         "nearer GNMDS": {"loss": "gnmds"},
         "nearer CKL": {"loss": "ckl"},
         "nearer t-STE": {"loss": "tste"},
-        "nearer SOE": {"loss": "soe"},
+        "nearer STE": {"loss": "ste"},
     },
     "cblearn": list(ESTIMATORS),
     "threads": 2,

@@ -276,3 +276,12 @@ class TestCities:
     def test_frozen(self):
         with pytest.raises(AttributeError):
             self.europe.names = ()
+
+
+def test_the_seed_of_the_data_does_not_start_a_fit_at_the_answer():
+    """The same seed for data and fit is what people write; the two must not share their draws."""
+    from nearer._random import generator
+
+    points = datasets.planted(20, 5, 100, random_state=7).embedding
+    start = generator(7).normal(size=points.shape)
+    assert abs(np.corrcoef(points.ravel(), start.ravel())[0, 1]) < 0.4

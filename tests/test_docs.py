@@ -152,12 +152,12 @@ def test_numbers_of_the_step_rule_are_the_codes():
 
     text = " ".join((DOCS / "guide" / "solvers.md").read_text(encoding="utf-8").split())
     assert "is a tenth of |G| / |X|" in text
-    assert "at most ten times the last one" in text
+    assert "at most twice the last one" in text
     assert "a hundredth of the points' length" in text
     assert "ten such steps" in text
     assert "three times the points' length" in text
     numbers = (steps.CAUTION, steps.MOST_GROWTH, steps.PROBE, steps.SECANTS, steps.MOST_TRAVEL)
-    assert numbers == (0.1, 10.0, 0.01, 10.0, 3.0)
+    assert numbers == (0.1, 2.0, 0.01, 10.0, 3.0)
     adam, svrg = SOLVERS["auto"].solvers
     assert f"Adam on large batches for {adam.epochs} epochs" in text
     assert svrg.step.first_step == "careful"

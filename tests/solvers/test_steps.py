@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from nearer import metrics, solvers
+from nearer import datasets, metrics, solvers
 from nearer.ordinal import OrdinalEmbedding
 from nearer.solvers import Budget, minimise
 from nearer.solvers.steps import Constant, Decay, Snapshot, StabilizedBB, first_step, secant_step
-from tests.registries import objective, planted, start
+from tests.registries import objective, start
 
 
 def snapshots(curvature, m=50):
@@ -34,9 +34,9 @@ def test_epsilon_bounds_the_step_where_plain_bb_explodes():
     )
 
 
-def test_auto_epsilon_grows_at_most_tenfold():
+def test_auto_epsilon_grows_at_most_twofold():
     before, after = snapshots(np.array([1e-12, 1e-12, 1e-12]))
-    assert StabilizedBB().next(1e-3, before, after) == pytest.approx(1e-2)
+    assert StabilizedBB().next(1e-3, before, after) == pytest.approx(2e-3)
 
 
 def test_constant_and_decay():
@@ -115,14 +115,14 @@ def test_modules_begin_with_the_first_step_again():
 
 
 @pytest.mark.parametrize("solver", ["svrg-sbb", "auto", "lbfgs"])
-def test_any_scale_of_the_start_reaches_the_same_error(solver):
-    answers = planted()
-    train, test = answers.split(test_size=0.3, random_state=0)
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+def test_any_scale_of_the_start_reaches_the_same_error(solver, l2):
+    answers, _ = datasets.planted(25, 2, 8000, noise=0.05, random_state=0)
+    train, test = answers[:2000], answers[2000:]
     errors = []
     for scale in (0.01, 1.0, 100.0):
-        est = OrdinalEmbedding(
-            2, l2=0.01, solver=solver, init=scale * start(), random_state=0, max_epochs=100
-        )
+        init = scale * start(seed=5)
+        est = OrdinalEmbedding(2, loss="ste", l2=l2, solver=solver, init=init, random_state=0, max_epochs=200)
         errors.append(metrics.triplet_error(est.fit(train).embedding_, test))
-    assert max(errors) - min(errors) < 0.02
-    assert max(errors) < 0.17
+    assert max(errors) - min(errors) < 0.01
+    assert max(errors) < 0.12

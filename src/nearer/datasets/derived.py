@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._points import row_blocks
-from nearer._random import RandomState, generator
+from nearer._random import RandomState, separate
 from nearer._search import label_codes
 from nearer._validation import whole
 from nearer.comparisons import Comparisons
@@ -63,7 +63,7 @@ def triplets_from_distances(
     """
     distances = _checked_distances(distances)
     noise = checked_noise(noise)
-    rng = generator(random_state)
+    rng = separate(random_state)
     questions = _questions(distances, n_comparisons, repeat, rng)
 
     def near_far(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +94,7 @@ def triplets_from_labels(
     --------
     >>> from nearer.datasets import triplets_from_labels
     >>> triplets_from_labels(["cat", "cat", "dog"], 4, random_state=0).indices.tolist()
-    [[1, 0, 2], [1, 0, 2], [1, 0, 2], [0, 1, 2]]
+    [[1, 0, 2], [1, 0, 2], [0, 1, 2], [0, 1, 2]]
     """
     (classes,) = label_codes(labels)
     whole("n_comparisons", n_comparisons)
@@ -103,7 +103,7 @@ def triplets_from_labels(
     anchors = np.flatnonzero(counts[classes] > 1)
     if len(counts) < 2 or not len(anchors):
         raise InputError("labels must hold at least two different labels, one of them at least twice")
-    rng = generator(random_state)
+    rng = separate(random_state)
     indices = np.empty((n_comparisons, 3), dtype=np.int32)
     for block in row_blocks(n_comparisons):
         chosen = anchors[rng.integers(len(anchors), size=block.stop - block.start)]

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nearer._points import compared_distances
-from nearer._random import RandomState, generator
+from nearer._random import RandomState, separate
 from nearer._validation import positive, whole
 from nearer.comparisons import Comparisons
 from nearer.datasets._questions import WIDTHS, answered, checked_noise, draw_questions, n_questions
@@ -94,7 +94,7 @@ def planted(
             f"{n_objects} objects have only {available} different {kind}, not {n_comparisons}: "
             "ask for fewer or pass repeat=True"
         )
-    rng = generator(random_state)
+    rng = separate(random_state)
     points = rng.normal(scale=scale, size=(n_objects, n_components))
     questions = draw_questions(n_objects, n_comparisons, width, rng, repeat=repeat)
     comparisons = answered(questions, n_objects, lambda rows: compared_distances(points, rows), noise, rng)

@@ -102,7 +102,7 @@ class StabilizedBB(StepRule):
 
 #: "auto" epsilon beside |gradient| / |points|, and the most a step may grow from one epoch to the next with it
 CAUTION = 0.1
-MOST_GROWTH = 10.0
+MOST_GROWTH = 2.0
 
 
 def secant_step(before: Snapshot, after: Snapshot, epsilon: float | str = "auto") -> float | None:

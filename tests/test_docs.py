@@ -139,7 +139,7 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert f"with the strength {calibration.DEFAULT_STRENGTH:g}," in text
     assert f"fewer than {calibration._ENOUGH_HELD_OUT:,} comparisons" in text
     assert f"at most {calibration._MOST_SPLITS}." in text
-    assert f"Below {calibration._LEAST_COMPARISONS} comparisons" in text
+    assert f"Below {calibration.LEAST_COMPARISONS} comparisons," in text
     assert f"falls by at least {100 * calibration._WORTH_A_CHANGE:g}%" in text
     assert calibration._HELD_OUT == 0.1  # "a tenth"
     assert ordinal._GO_ON.name == "svrg"  # "goes on from their points with SVRG-SBB alone"

@@ -93,3 +93,8 @@ class TestEncoding:
     def test_refusals_name_the_place(self, value, sentence):
         with pytest.raises(InputError, match=sentence):
             Encoder().encode(value, "loss")
+
+
+def test_types_of_numbers_are_stored_by_name():
+    assert Encoder().encode(np.float32, "dtype") == "float32"
+    assert Encoder().encode(np.dtype("f8"), "dtype") == "float64"

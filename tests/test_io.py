@@ -289,3 +289,10 @@ class TestBadCsv:
         with pytest.raises(InputError, match="can be gzipped"):
             Comparisons([[0, 1, 2]]).write(tmp_path / "a.npz.gz")
         assert list(tmp_path.iterdir()) == []
+
+
+def test_an_ending_in_capitals_is_the_same_format(tmp_path):
+    c = Comparisons([[0, 1, 2], [1, 0, 2]])
+    c.write(tmp_path / "A.NPZ")
+    assert [path.name for path in tmp_path.iterdir()] == ["A.NPZ"]
+    assert Comparisons.read(tmp_path / "A.NPZ") == c

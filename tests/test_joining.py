@@ -30,8 +30,13 @@ def test_joined_by_name():
 
 
 def test_named_and_numbered_do_not_mix():
-    with pytest.raises(InputError, match="some comparisons name their objects and the others number them"):
-        joined(Comparisons([("a", "b", "c")]), Comparisons([[0, 1, 2]]))
+    named, numbered, more = Comparisons([("a", "b", "c")]), Comparisons([[0, 2, 1]]), Comparisons([[0, 1, 3]])
+    assert joined(named, numbered).names == ("a", "b", "c")
+    for first, second in ((named, more), (numbered, named)):
+        with pytest.raises(
+            InputError, match="some comparisons name their objects and the others number them"
+        ):
+            joined(first, second)
 
 
 def test_reindexed_ignores_unused_names_and_refuses_unknown_ones():

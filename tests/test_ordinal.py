@@ -1,5 +1,7 @@
 """The estimator: quality on known answers, scikit-learn manners, stopping, saving what it chose."""
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -182,13 +184,22 @@ def test_float32_is_kept():
 
 def test_budgets_cover_the_trials():
     answers = planted()
-    est = nearer.OrdinalEmbedding(2, max_evaluations=5000, random_state=0).fit(answers)
+    est = nearer.OrdinalEmbedding(2, max_evaluations=50_000, random_state=0).fit(answers)
     assert est.result_.stop_reason == "evaluations"
-    assert est.result_.details["stopped_while"] == "choosing loss and l2"
-    assert est.result_.n_evaluations < 8000
+    assert 20_000 < est.result_.details["choice_evaluations"] < 30_000  # half is left for the fit itself
+    assert est.result_.details["choice_evaluations"] + est.result_.n_evaluations < 60_000
     est = nearer.OrdinalEmbedding(2, max_seconds=1e-6, random_state=0).fit(answers)
     assert est.result_.stop_reason == "seconds"
     assert np.isfinite(est.embedding_).all()
+
+
+def test_starts_share_one_budget():
+    answers, _ = datasets.planted(60, 5, 20_000, random_state=0)
+    began = time.perf_counter()
+    nearer.OrdinalEmbedding(5, l2=0.01, n_init=50, max_seconds=0.3, tol=0, random_state=0).fit(answers)
+    assert time.perf_counter() - began < 3
+    est = nearer.OrdinalEmbedding(5, l2=0.01, n_init=50, max_evaluations=100_000, random_state=0).fit(answers)
+    assert est.result_.n_evaluations <= 200_000
 
 
 @pytest.mark.parametrize("l2", ["auto", 0.01])
@@ -221,7 +232,42 @@ def test_ctrl_c_between_two_trials_keeps_what_was_found(monkeypatch):
     est = nearer.OrdinalEmbedding(2, random_state=0).fit(planted())
     assert calls
     assert est.result_.stop_reason == "interrupted"
-    assert est.score(planted()) > 0.8
+    assert est.result_.details["stopped_while"] == "choosing loss and l2"
+    assert np.isfinite(est.embedding_).all()
+
+
+def test_ctrl_c_in_later_trials_keeps_the_best_of_the_earlier_ones():
+    epochs = []
+
+    def interrupt(progress):
+        epochs.append(progress.epoch)
+        if len(epochs) == 150:  # the second loss has just begun
+            raise KeyboardInterrupt
+
+    answers, _ = datasets.planted(40, 2, 6000, noise=0.05, random_state=0)
+    est = nearer.OrdinalEmbedding(2, loss="auto", init="random", callback=interrupt, random_state=0).fit(
+        answers
+    )
+    assert est.result_.stop_reason == "interrupted"
+    assert est.score(answers) > 0.9
+
+
+def test_ctrl_c_between_starts_keeps_the_finished_ones(monkeypatch):
+    from nearer import ordinal
+
+    calls = []
+    original = ordinal.brought_back
+
+    def interrupt_the_second(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*arguments)
+
+    monkeypatch.setattr(ordinal, "brought_back", interrupt_the_second)
+    est = nearer.OrdinalEmbedding(2, l2=0.01, n_init=3, random_state=0).fit(planted())
+    assert est.result_.stop_reason == "interrupted"
+    assert est.score(planted()) > 0.85
 
 
 def test_verbose_shows_a_bar_and_still_calls_back(capsys):
@@ -243,6 +289,32 @@ def test_partial_fit_goes_on_with_all_answers():
         distances.append(metrics.procrustes_distance(est.embedding_, truth))
     assert distances[-1] < 0.6 * distances[0]
     assert est.score(answers) > 0.85
+
+
+def test_partial_fit_is_cheap():
+    """It goes on from the points it has instead of shaking them up again."""
+    answers, _ = datasets.planted(30, 2, 4000, noise=0.1, random_state=0)
+    est = nearer.OrdinalEmbedding(2, random_state=0).fit(answers[:3900])
+    est.partial_fit(answers[3900:])
+    objective = est.result_.history["objective"]
+    assert objective.max() < 1.02 * objective[0]
+    assert est.result_.n_epochs < 15
+
+
+def test_partial_fit_after_loading_goes_by_name(tmp_path):
+    letters = [("a", "b", "h"), ("h", "g", "a"), ("c", "b", "h"), ("g", "h", "b")]
+    est = nearer.OrdinalEmbedding(1, l2=0.1, random_state=0).fit(Comparisons(letters * 10))
+    nearer.save(est, tmp_path / "model.nearer")
+    loaded = nearer.load(tmp_path / "model.nearer")
+    loaded.partial_fit(Comparisons([("h", "g", "a"), ("x", "h", "a")] * 10, names=("x", "h", "g", "a")))
+    assert loaded.names_ == ("a", "b", "c", "g", "h", "x")
+    assert loaded.predict(Comparisons(letters)).all()
+
+
+def test_partial_fit_with_another_dimension_is_refused():
+    est = nearer.OrdinalEmbedding(2, l2=0.1, random_state=0).fit(planted())
+    with pytest.raises(InputError, match="n_components is 3 but the points have 2 columns: call fit"):
+        est.set_params(n_components=3).partial_fit(planted())
 
 
 def test_partial_fit_takes_new_objects_by_name():
@@ -297,7 +369,7 @@ def test_unfitted_is_said():
         ({"init": "pca"}, "init must be"),
         ({"n_init": 0}, "n_init must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
-        ({"dtype": "int32"}, "dtype must be float64 or float32"),
+        ({"dtype": "int32"}, 'dtype must be "float64" or "float32"'),
         ({"tol": -1}, "tol must be"),
         ({"max_epochs": 0}, "max_epochs must be"),
     ],
@@ -315,6 +387,41 @@ def test_bad_comparisons_are_refused(fitted):
     named = nearer.OrdinalEmbedding(1, random_state=0).fit(Comparisons([("cat", "dog", "car")]))
     with pytest.raises(InputError, match="does not know the object 'sun'"):
         named.score(Comparisons([("cat", "dog", "sun")]))
+
+
+@pytest.mark.parametrize(
+    "comparisons",
+    [
+        Comparisons([[0, 1, 2], [0, 2, 1]] * 40, 10),  # they cancel each other
+        Comparisons.from_rankings([0], [list(range(1, 13))]),  # one group: nothing to hold out
+        Comparisons(planted().indices, 25, weights=[1.0] * 3 + [0.0] * 997),
+        Comparisons(planted().indices, 25, weights=np.full(1000, 1e306)),
+        Comparisons(planted().indices, 25, weights=np.full(1000, 1e-300)),
+        Comparisons([[0, 1, 2]], 50),
+    ],
+    ids=["cancel", "one group", "few count", "huge weights", "tiny weights", "single"],
+)
+def test_odd_but_valid_comparisons(comparisons):
+    est = nearer.OrdinalEmbedding(2, random_state=0).fit(comparisons)
+    assert np.isfinite(est.embedding_).all()
+    assert est.result_.stop_reason != "diverged"
+    if len(comparisons) == 1000 and comparisons.weights.all():
+        assert est.score(planted()) > 0.85
+
+
+def test_weights_of_zero_and_answers_twice_are_refused():
+    with pytest.raises(InputError, match="all comparisons have weight 0"):
+        nearer.OrdinalEmbedding(2).fit(Comparisons([[0, 1, 2]], weights=[0.0]))
+    with pytest.raises(InputError, match="hold their answers already"):
+        nearer.OrdinalEmbedding(2).fit(Comparisons([[0, 1, 2]]), [1])
+
+
+def test_n_jobs_minus_one_is_all_cores():
+    answers = planted()
+    every, one = (
+        nearer.OrdinalEmbedding(2, l2=0.01, n_jobs=jobs, random_state=0).fit(answers) for jobs in (-1, 1)
+    )
+    np.testing.assert_array_equal(every.embedding_, one.embedding_)
 
 
 def test_names_are_matched_not_positions():

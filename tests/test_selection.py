@@ -32,6 +32,7 @@ def test_one_standard_error_rule():
     choice = DimensionChoice((1, 2, 3), errors)
     assert choice.best == 3
     assert choice.smallest_within_one_se == 2
+    assert DimensionChoice((3, 2, 1), errors[::-1]).smallest_within_one_se == 2
 
 
 def test_plot_draws_every_dimension():

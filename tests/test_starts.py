@@ -50,6 +50,14 @@ def test_spectral_direction_is_that_of_the_kernel_gradient():
     assert values[-1] > 0
 
 
+def test_no_column_of_a_start_is_empty():
+    """A column of zeros would stay zero: its gradient is zero too."""
+    for seed in range(20):
+        answers, _ = datasets.planted(6, 3, 60, random_state=seed)
+        X = spectral_points(answers, 3, 1.0, np.random.default_rng(seed))
+        assert (np.abs(X).max(axis=0) > 1e-6).all()
+
+
 def test_too_few_objects_fall_back_to_random():
     few = Comparisons([[0, 1, 2]])
     assert np.isfinite(spectral_points(few, 2, 1.0, np.random.default_rng(0))).all()

@@ -57,6 +57,8 @@ class Encoder:
             return {"$tuple": self._items(value, where)}
         if isinstance(value, dict):
             return {"$dict": self._entries(value, where)}
+        if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+            return np.dtype(value).name
         if isinstance(value, np.random.Generator | np.random.RandomState):
             return None  # where a stream of random numbers stood belongs to its process, not to the model
         return self._dataclass(value, where)

@@ -154,8 +154,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : array of shape (n, n_components)
         """
         check_is_fitted(self)
-        features, embedding = self._checked(X, y)
-        return _r2(embedding, self.transform(features))
+        _, embedding = self._checked(X, y)
+        return _r2(embedding, self.transform(X))
 
     @property
     def _n_features_out(self) -> int:

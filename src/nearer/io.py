@@ -204,4 +204,5 @@ def _write_npz(fields: Fields, path: Path) -> None:
             arrays[key] = getattr(fields, key)
     if fields.names is not None:
         arrays["names"] = np.array(fields.names, dtype=np.str_)
-    np.savez(path, **arrays)
+    with open(path, "wb") as file:  # given a path, numpy would add an ending of its own to ".NPZ"
+        np.savez(file, **arrays)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,26 +16,27 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._comparing.joining import joined, reindexed
+from nearer._course import Course
 from nearer._points import compared_distances
 from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole
-from nearer.calibration import STRENGTHS, Choice, Stopped, Trials
+from nearer.calibration import LEAST_COMPARISONS, STRENGTHS, Choice, Trials
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.losses import LOSSES, Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
-from nearer.objectives import PointObjective
 from nearer.solvers import (
+    LBFGS,
     SOLVERS,
     SVRG,
+    Adam,
     Budget,
-    Monitor,
+    Phases,
     Progress,
     Result,
     Solver,
     StabilizedBB,
-    minimise,
 )
 from nearer.solvers import find as find_solver
 from nearer.solvers.monitor import Callback
@@ -41,6 +44,8 @@ from nearer.starts import brought_back, random_points, starting_points
 
 #: what "auto" runs from points that short fits have found already
 _GO_ON = SVRG(step=StabilizedBB(first_step="careful"))
+#: what "auto" runs where there are too few comparisons for stochastic steps to be worth their noise
+_FEW = Phases((Adam(epochs=30), LBFGS()))
 #: order in which loss="auto" tries them: a later one must be clearly better
 _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
 
@@ -83,7 +88,7 @@ class OrdinalEmbedding(BaseEstimator):
     tol : float
         Stop when two epochs in a row lower the objective by less than this share.
     n_jobs : int
-        Threads. The result does not depend on it.
+        Threads, or -1 for one a core. The result does not depend on it.
     dtype : {"float64", "float32"}
     random_state : int, Generator, RandomState or None
     verbose : bool
@@ -171,15 +176,21 @@ class OrdinalEmbedding(BaseEstimator):
         comparisons = _as_comparisons(X, y)
         if not hasattr(self, "embedding_"):
             return self.fit(comparisons)
-        seen = getattr(self, "_comparisons", None)
-        together = comparisons if seen is None else joined(seen, comparisons)
-        self._check(together)
         start = self.embedding_
+        seen = getattr(self, "_comparisons", None)
+        if seen is None:  # a loaded model knows its objects but not the answers about them
+            seen = Comparisons(np.empty((0, 3), dtype=int), len(start), names=self.names_)
+        together = joined(seen, comparisons)
+        self._check(together)
+        if start.shape[1] != self.n_components:
+            raise InputError(
+                f"n_components is {self.n_components} but the points have {start.shape[1]} columns: call fit"
+            )
         if together.n_objects > len(start):
             rng = generator(self.random_state)
             new = random_points(together.n_objects - len(start), self.n_components, self.loss_.unit, rng)
             start = np.concatenate([start, start.mean(axis=0) + new])
-        return self._fit(together, start, loss=self.loss_, l2=self.l2_)
+        return self._fit(together, start, chosen=(self.loss_, self.l2_))
 
     def fit_transform(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and give the points."""
@@ -206,109 +217,75 @@ class OrdinalEmbedding(BaseEstimator):
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _fit(
-        self,
-        comparisons: Comparisons,
-        init: str | np.ndarray,
-        loss: Loss | None = None,
-        l2: float | None = None,
+        self, comparisons: Comparisons, init: str | np.ndarray, chosen: tuple[Loss, float] | None = None
     ) -> OrdinalEmbedding:
-        rng = generator(self.random_state)
+        """Choose what is left to choose, and solve; with `chosen`, `init` holds points to go on from."""
         with self._progress() as callback:
-            try:
-                choice = self._choose(comparisons, init, rng, callback, loss, l2)
-                try:
-                    points, result = self._solve(comparisons, init, choice, rng, callback)
-                except KeyboardInterrupt:  # before the solver had recorded anything
-                    seconds, evaluations = choice.seconds, choice.evaluations
-                    raise Stopped(
-                        "interrupted", choice.loss, choice.l2, choice.points, seconds, evaluations
-                    ) from None
-                self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.l2
-                self.result_ = replace(result, details=self._details(choice))
-            except Stopped as stopped:
-                points = stopped.points
-                self.loss_, self.l2_ = stopped.loss.resolved(self.n_components), stopped.l2
-                self.result_ = _stopped_result(
-                    stopped, self._objective(comparisons, stopped.loss, stopped.l2)
-                )
+            course = Course(
+                _that_count(comparisons),
+                self.n_components,
+                generator(self.random_state),
+                budget=self._budget(),
+                dtype=self.dtype,
+                n_jobs=_threads(self.n_jobs),
+                callback=callback,
+            )
+            choice = self._choose(course, init, chosen)
+            points, result = self._solve(
+                course, init, choice, goes_on=chosen is not None or bool(choice.errors)
+            )
+        self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.l2
+        self.result_ = replace(result, details=self._details(choice))
         self.embedding_ = points
         self.names_ = comparisons.names
         self._comparisons = comparisons
         return self
 
-    def _choose(
-        self,
-        comparisons: Comparisons,
-        init: str | np.ndarray,
-        rng: np.random.Generator,
-        callback: Callback | None,
-        loss: Loss | None,
-        l2: float | None,
-    ) -> Choice:
-        wanted = self.loss if loss is None else loss
-        strength = self.l2 if l2 is None else l2
-        automatic = isinstance(wanted, str) and wanted == "auto"
-        losses = [LOSSES[name]() for name in _ORDER] if automatic else [find_loss(wanted)]
+    def _choose(self, course: Course, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
+        loss, l2 = chosen or (self.loss, self.l2)
+        automatic = isinstance(loss, str) and loss == "auto"
+        losses = [LOSSES[name]() for name in _ORDER] if automatic else [find_loss(loss)]
 
+        @cache
         def start(loss: Loss) -> np.ndarray:
-            return starting_points(init, comparisons, loss, self.n_components, rng)
+            return starting_points(init, course.comparisons, loss, self.n_components, course.rng)
 
-        if len(losses) == 1 and strength != "auto":
-            return Choice(losses[0], float(strength), start(losses[0]), {}, 0.0, 0)
-        trials = Trials(
-            comparisons,
-            self.n_components,
-            start,
-            rng,
-            dtype=self.dtype,
-            n_jobs=self.n_jobs,
-            budget=self._budget(),
-            callback=callback,
-        )
-        return trials.choose(losses, STRENGTHS if strength == "auto" else (float(strength),))
+        if len(losses) == 1 and l2 != "auto":
+            return Choice(losses[0], float(l2), start(losses[0]))
+        return Trials(course, start).choose(losses, STRENGTHS if l2 == "auto" else (float(l2),))
 
     def _solve(
-        self,
-        comparisons: Comparisons,
-        init: str | np.ndarray,
-        choice: Choice,
-        rng: np.random.Generator,
-        callback: Callback | None,
+        self, course: Course, init: str | np.ndarray, choice: Choice, goes_on: bool
     ) -> tuple[np.ndarray, Result]:
-        objective = self._objective(comparisons, choice.loss, choice.l2)
+        objective = course.objective(choice.loss, choice.l2)
         solver = find_solver(self.solver)
-        tried = bool(choice.errors)
+        if solver == SOLVERS["auto"] and len(course.comparisons) < LEAST_COMPARISONS:
+            solver = _FEW
+        if choice.stopped:
+            return choice.points, course.no_run(objective, choice.points, choice.stopped)
         best: tuple[np.ndarray, Result] | None = None
-        for attempt in range(self.n_init):
-            if attempt == 0 and tried and solver == SOLVERS["auto"]:
-                found = self._run(_GO_ON, objective, choice.points, choice, rng, callback)
-            else:
-                begin = init if attempt == 0 else "random"
-                start = starting_points(begin, comparisons, objective.loss, self.n_components, rng)
-                found = self._run(solver, objective, brought_back(objective, start), choice, rng, callback)
-            if best is None or found[1].objective < best[1].objective:
-                best = found
-            if found[1].stop_reason in ("interrupted", "callback"):
-                break
+        try:
+            for attempt in range(self.n_init):
+                if attempt == 0 and goes_on and solver == SOLVERS["auto"]:
+                    found = course.run(_GO_ON, objective, choice.points)
+                else:
+                    start = choice.points
+                    if attempt > 0 or choice.errors:  # points of trials are no fair start for another solver
+                        begin = init if attempt == 0 else "random"
+                        start = starting_points(
+                            begin, course.comparisons, objective.loss, self.n_components, course.rng
+                        )
+                    found = course.run(solver, objective, brought_back(objective, start))
+                if best is None or found[1].objective < best[1].objective:
+                    best = found
+                if found[1].stop_reason in ("interrupted", "callback", "seconds", "evaluations"):
+                    break
+        except KeyboardInterrupt:  # between two runs, or before the first had recorded anything
+            if best is None:
+                return choice.points, course.no_run(objective, choice.points, "interrupted")
+            best = best[0], replace(best[1], stop_reason="interrupted")
         assert best is not None
         return best
-
-    def _run(
-        self,
-        solver: Solver,
-        objective: PointObjective,
-        start: np.ndarray,
-        choice: Choice,
-        rng: np.random.Generator,
-        callback: Callback | None,
-    ) -> tuple[np.ndarray, Result]:
-        budget = self._budget().less(choice.seconds, choice.evaluations)
-        return minimise(solver, objective, start, budget=budget, callback=callback, rng=rng)
-
-    def _objective(self, comparisons: Comparisons, loss: Loss, l2: float) -> PointObjective:
-        return PointObjective(
-            comparisons, loss, self.n_components, l2=l2, dtype=self.dtype, n_jobs=self.n_jobs
-        )
 
     def _budget(self) -> Budget:
         return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)
@@ -321,9 +298,11 @@ class OrdinalEmbedding(BaseEstimator):
             "solver": self.solver if isinstance(self.solver, str) else repr(self.solver),
             "init": self.init if isinstance(self.init, str) else "array",
         }
-        if choice.errors:
+        if choice.stopped:
+            details["stopped_while"] = "choosing loss and l2"
+        if choice.seconds:
             details["held_out_errors"] = {
-                name: {f"{l2:g}": error for l2, error in errors.items()}
+                name: {f"{l2:g}": error for l2, error in sorted(errors.items())}
                 for name, errors in choice.errors.items()
             }
             details["choice_seconds"] = choice.seconds
@@ -340,17 +319,20 @@ class OrdinalEmbedding(BaseEstimator):
     def _check(self, comparisons: Comparisons) -> None:
         whole("n_components", self.n_components)
         whole("n_init", self.n_init)
-        whole("n_jobs", self.n_jobs)
+        if self.n_jobs != -1:
+            whole("n_jobs", self.n_jobs)
         if self.l2 != "auto":
             not_negative("l2", self.l2)
-        if np.dtype(self.dtype) not in (np.dtype("f8"), np.dtype("f4")):
-            raise InputError(f"dtype must be float64 or float32, not {self.dtype!r}")
+        if self.dtype not in ("float64", "float32", np.float64, np.float32):
+            raise InputError(f'dtype must be "float64" or "float32", not {self.dtype!r}')
         if not isinstance(self.loss, str) or self.loss != "auto":
             find_loss(self.loss)
         find_solver(self.solver)
         self._budget()
         if len(comparisons) == 0:
             raise InputError("there are no comparisons to learn from: give at least one")
+        if comparisons.weights is not None and not comparisons.weights.any():
+            raise InputError("all comparisons have weight 0: give at least one a weight above 0")
 
     def _distances(self, X: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
@@ -372,9 +354,24 @@ class OrdinalEmbedding(BaseEstimator):
 def _as_comparisons(
     X: Comparisons | ArrayLike, y: ArrayLike | None = None, n_objects: int | None = None
 ) -> Comparisons:
+    if y is not None and isinstance(X, Comparisons):
+        raise InputError(
+            "comparisons hold their answers already: leave y out, or give the questions as an array"
+        )
     if y is not None:
-        return Comparisons.from_responses(X, y)
+        return Comparisons.from_responses(X, y, n_objects=n_objects)
     return X if isinstance(X, Comparisons) else Comparisons(X, n_objects)
+
+
+def _that_count(comparisons: Comparisons) -> Comparisons:
+    """The comparisons without those of weight zero."""
+    if comparisons.weights is None or comparisons.weights.all():
+        return comparisons
+    return comparisons[comparisons.weights > 0]
+
+
+def _threads(n_jobs: int) -> int:
+    return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
 
 
 @contextmanager
@@ -387,16 +384,3 @@ def _both(bar: Any, callback: Callback | None) -> Iterator[Callback]:
             return callback(progress) if callback is not None else None
 
         yield both
-
-
-def _stopped_result(stopped: Stopped, objective: PointObjective) -> Result:
-    """The course of a fit that was ended while it still chose."""
-    return Result(
-        objective=objective.value(stopped.points),
-        stop_reason=stopped.reason,
-        n_epochs=0,
-        n_evaluations=stopped.evaluations,
-        seconds=stopped.seconds,
-        history=Monitor(Budget()).result().history,
-        details={"loss": repr(objective.loss), "l2": stopped.l2, "stopped_while": "choosing loss and l2"},
-    )

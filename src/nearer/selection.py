@@ -50,7 +50,7 @@ class DimensionChoice:
         """
         best = int(self.mean_errors.argmin())
         n_folds = self.errors.shape[1]
-        for at, dimension in enumerate(self.n_components):
+        for dimension, at in sorted((dimension, at) for at, dimension in enumerate(self.n_components)):
             excess = self.errors[at] - self.errors[best]
             if excess.mean() <= excess.std(ddof=1) / np.sqrt(n_folds):
                 return dimension

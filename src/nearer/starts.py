@@ -76,13 +76,20 @@ def spectral_points(
     rise = nearness - diags_array(nearness.sum(axis=1))
     share = np.sqrt(1 / (1 + np.bincount(np.concatenate([rows, columns]), minlength=n)))
     rise = diags_array(share) @ rise @ diags_array(share)  # busy objects would otherwise drown the rest
+    if not abs(rise).max() > 0:  # the comparisons cancel each other: no direction is better than another
+        return random_points(n, n_components, unit, rng)
+    rise /= abs(rise).max()
     eigenvalues, vectors = eigsh(rise, k=n_components, which="LA", tol=1e-2, v0=rng.normal(size=n))
     points = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * share[:, None]
     points -= points.mean(axis=0)
     size = float(np.vdot(points, points)) / n
     if not size > 0:
         return random_points(n, n_components, unit, rng)
-    return points * np.sqrt(unit / (2 * size))
+    points *= np.sqrt(unit / (2 * size))
+    # a column of zeros is a saddle that no descent leaves
+    empty = np.linalg.norm(points, axis=0) < 1e-6 * np.linalg.norm(points)
+    points[:, empty] = 0.1 * random_points(n, n_components, unit, rng)[:, empty]
+    return points
 
 
 def brought_back(objective: PointObjective, points: np.ndarray) -> np.ndarray:

@@ -104,6 +104,26 @@ def test_nan_in_nan_out(loss, bad):
             assert not np.isfinite(kernels.value(X, Q, W))
 
 
+@EVERY_LOSS
+@TYPES
+@pytest.mark.parametrize("scale", [0.0, 1e-12, 1e6])
+def test_extreme_distances(loss, dtype, scale):
+    """Points that coincide, or are very far apart: the same finite numbers in both."""
+    X, Q, W = problem("triplets", False, dtype)
+    X[5] = X[6]
+    X *= dtype(scale)
+    found = []
+    for kernels in (kernels_for(loss), StagedKernels(loss)):
+        G = np.zeros_like(X)
+        found.append((kernels.gradient(X, Q, W, G, np.empty((0, 2), dtype)), G))
+    assert np.isfinite(found[0][0])
+    assert np.isfinite(found[0][1]).all()
+    size = max(np.abs(found[1][1]).max(), 1e-30)
+    np.testing.assert_allclose(
+        found[0][1] / size, found[1][1] / size, atol=1e-9 if dtype == np.float64 else 1e-3
+    )
+
+
 def test_shuffle_keeps_rows_together():
     Q = np.arange(3000, dtype=np.int32).reshape(1000, 3)
     W, C = Q[:, 0].astype(float), Q[:, 1:].astype(float)

@@ -8,7 +8,7 @@ import pytest
 from nearer import solvers
 from nearer.errors import InputError
 from nearer.solvers import Budget, minimise
-from tests.registries import SOLVERS, SquaredHinge, objective, planted, start
+from tests.registries import SOLVERS, SquaredHinge, objective, start
 
 EVERY_SOLVER = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
 
@@ -123,6 +123,11 @@ def test_callback_sees_progress_and_stops():
     points, result = minimise(solvers.SVRG(), f, start(), callback=callback, budget=Budget(max_epochs=10))
     assert result.stop_reason == "callback"
     assert [progress.epoch for progress in seen] == [0, 1, 2]
+    seen.clear()
+    minimise(solvers.SVRG(), f, start(), callback=seen.append, budget=Budget(max_epochs=4, tol=0))
+    assert [progress.epoch for progress in seen] == [0, 1, 2, 3, 4]  # the last one too
+    seen.clear()
+    _, result = minimise(solvers.SVRG(), f, start(), callback=callback, budget=Budget(max_epochs=10))
     assert [progress.fraction for progress in seen] == [0, 0.1, 0.2]
     assert seen[-1].objective == pytest.approx(f.value(seen[-1].points))
     assert points.shape == (25, 2)
@@ -168,9 +173,45 @@ def test_divergence_is_caught(name):
     assert result.objective <= f.value(start()) * 1.0001
 
 
+@pytest.mark.parametrize("solver", [solvers.SGD(step=0.5), solvers.SGD(step=3.0), solvers.Adam(step=100.0)])
+def test_a_mean_over_an_epoch_never_hides_a_bad_end(solver):
+    f = objective("gnmds", l2=0.0)
+    points, result = solved(solver, f, max_epochs=20)
+    assert result.objective == pytest.approx(f.value(points))
+    assert result.objective <= f.value(start()) * (1 + 1e-12)
+
+
+def test_a_rough_first_phase_does_not_spoil_the_second():
+    rough = solvers.Adam(step=10.0, final_step=10.0, epochs=1, n_batches=1)
+    f = objective("gnmds")
+    points, result = solved(solvers.Phases((rough, solvers.SVRG())), f, max_epochs=6, tol=0)
+    assert result.objective == pytest.approx(f.value(points))
+    assert result.n_epochs == 6
+    assert result.objective <= result.history["objective"][1:].min() * 1.0001
+
+
+def test_a_gradient_that_is_not_finite_ends_the_line_search():
+    f = objective()
+    broken = f.value_and_gradient
+    f.value_and_gradient = lambda x: (broken(x)[0], np.full(f.shape, np.nan))
+    for solver in (solvers.GradientDescent(), solvers.LBFGS()):
+        _, result = solved(solver, f, max_epochs=30)
+        assert result.n_epochs <= 30
+
+
+def test_the_start_must_fit():
+    with pytest.raises(InputError, match=r"the start has shape \(3, 2\) but the objective needs \(25, 2\)"):
+        minimise(solvers.SVRG(), objective(), np.ones((3, 2)))
+    with pytest.raises(InputError, match=r"the points must be float64 of shape \(25, 2\)"):
+        objective().value(np.ones((25, 2), dtype=int))
+    fortran = np.asfortranarray(start())
+    np.testing.assert_array_equal(
+        solved(solvers.SVRG(), x=fortran, max_epochs=2)[0], solved(solvers.SVRG(), max_epochs=2)[0]
+    )
+
+
 def test_solved_exactly_stops():
     """Noise-free hinge: the objective becomes zero and there is nothing left to do."""
-    answers = planted()
     from nearer import datasets, losses
     from nearer.objectives import PointObjective
 
@@ -206,6 +247,11 @@ def test_mismatch_is_one_sentence_before_any_work():
         (lambda: solvers.Adam(step=0), "step must be"),
         (lambda: solvers.Adam(epochs=0), "epochs must be"),
         (lambda: solvers.Phases(()), "at least one solver"),
+        (lambda: solvers.Phases((solvers.SVRG(), solvers.LBFGS())), "'svrg' never ends by itself"),
+        (lambda: solvers.SVRG(step="bb", epsilon=5.0), "epsilon belongs to step"),
+        (lambda: solvers.Adam(beta1=1.0), "beta1 must be below 1"),
+        (lambda: solvers.GradientDescent(shrink=1.0), "shrink must be below 1"),
+        (lambda: solvers.GradientDescent(growth=0.5), "growth must be 1 or more"),
         (lambda: solvers.LBFGS(memory=0), "memory"),
         (lambda: solvers.find("newton"), "solver must be one of auto"),
         (lambda: Budget(tol=-1), "tol"),

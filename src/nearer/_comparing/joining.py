@@ -38,14 +38,17 @@ def reindexed(comparisons: Comparisons, names: tuple[str, ...]) -> Comparisons:
 def joined(first: Comparisons, second: Comparisons) -> Comparisons:
     """Both sets of comparisons, the objects of the first keeping their indices.
 
+    Numbers in the second are indices into the names of the first, where only the first has names.
+
     >>> joined(Comparisons([("a", "b", "c")]), Comparisons([("b", "a", "d")])).names
     ('a', 'b', 'c', 'd')
     """
-    if (first.names is None) != (second.names is None):
+    numbered_later = second.names is None and second.n_objects <= first.n_objects
+    if (first.names is None) != (second.names is None) and not numbered_later:
         raise InputError(
             "some comparisons name their objects and the others number them: give all with names, or all without"
         )
-    names = None
+    names = first.names
     n_objects = max(first.n_objects, second.n_objects)
     if first.names is not None and second.names is not None:
         known = set(first.names)

@@ -32,7 +32,7 @@ def _squared_distance(X, i, j):
 @_inline
 def _distances(X, Q, start, stop, near, far):
     """Squared distances of the two pairs of each comparison in start:stop."""
-    third = Q.shape[1] - 3 if Q.shape[1] == 3 else 2
+    third = 0 if Q.shape[1] == 3 else 2
     last = Q.shape[1] - 1
     for t in range(start, stop):
         near[t - start] = _squared_distance(X, Q[t, 0], Q[t, 1])

@@ -48,7 +48,8 @@ def _soe(near, far, margin):
     excess = root_near - root_far + margin
     if excess <= 0:  # a NaN is not, and goes on to be seen
         return 0.0, 0.0, 0.0
-    return excess * excess, excess / max(root_near, 1e-150), -excess / max(root_far, 1e-150)
+    # the floor of `nearer.losses.soe`: the slope must stay finite in float32 too
+    return excess * excess, excess / max(root_near, 1e-19), -excess / max(root_far, 1e-19)
 
 
 @_inline

@@ -19,7 +19,7 @@ class Loss(ABC):
     the loss's parameters; `value` and `derivatives` are all that a new loss needs to run everywhere.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str] = "own loss"
     #: whether :meth:`probability` exists
     has_probability: ClassVar[bool] = False
 

@@ -36,9 +36,8 @@ class SOE(Loss):
     def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
         excess = self._excess(near, far)
         # Where points coincide the slope by the squared distance is infinite, but the gradient in the points,
-        # slope times their difference, is not: any finite floor gives the subgradient zero there.
-        floor = np.sqrt(np.finfo(near.dtype).tiny)
-        return excess / np.maximum(np.sqrt(near), floor), -excess / np.maximum(np.sqrt(far), floor)
+        # slope times their difference, is not: any floor whose inverse float32 can hold gives zero there.
+        return excess / np.maximum(np.sqrt(near), 1e-19), -excess / np.maximum(np.sqrt(far), 1e-19)
 
     def scalar_parameters(self) -> tuple[float, float]:
         return (self.margin, 0.0)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from nearer._kernels import kernels_for
+from nearer.errors import InputError
 from nearer.losses import Loss
 
 if TYPE_CHECKING:
@@ -109,12 +110,14 @@ class PointObjective:
 
     def value(self, X: np.ndarray) -> float:
         """f(X)."""
+        self._check(X)
         blocks = self._blocks(self.n_terms)
         total = sum(self._map(lambda at: self._kernels.value(X, self._Q[at], self._W[at]), blocks))
         return total / self.n_terms + self._penalty(X)
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """f(X) and its gradient."""
+        self._check(X)
         value, gradient = self._means(X, self._Q, self._W, self._no_slopes)
         return value + self._penalty(X), self.with_penalty(gradient, X)
 
@@ -196,6 +199,13 @@ class PointObjective:
             return map(function, blocks)
         return _pool(self.n_jobs).map(function, blocks)
 
+    def _check(self, X: np.ndarray) -> None:
+        """Refuse what the compiled loops, which check nothing, would read beyond."""
+        if X.shape != self.shape or X.dtype != self.dtype:
+            raise InputError(
+                f"the points must be {self.dtype} of shape {self.shape}, not {X.dtype} of shape {X.shape}"
+            )
+
     def _penalty(self, X: np.ndarray) -> float:
         return self._shrink * float(np.vdot(X, X)) if self.l2 else 0.0
 
@@ -208,4 +218,5 @@ def _mean_one(weights: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
     """Weights scaled to mean one, so that a mean over comparisons is a sum over them by their number."""
     if weights is None:
         return np.empty(0, dtype)
+    weights = weights / weights.max()  # first: the sum of huge ones would overflow
     return (weights / weights.mean()).astype(dtype)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer._validation import positive, whole
+from nearer._validation import not_negative, positive, whole
+from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.monitor import Monitor
 
@@ -37,6 +38,7 @@ class Adam(Solver):
     beta1: float = 0.9
     beta2: float = 0.99
     name = "adam"
+    ends = True
     requires = frozenset({"batch_gradient", "value"})
 
     @property
@@ -47,6 +49,10 @@ class Adam(Solver):
         positive("step", self.step)
         positive("final_step", self.final_step)
         whole("n_batches", self.n_batches)
+        for name in ("beta1", "beta2"):
+            not_negative(name, getattr(self, name))
+            if getattr(self, name) >= 1:
+                raise InputError(f"{name} must be below 1, not {getattr(self, name)!r}")
         if self.epochs is not None:
             whole("epochs", self.epochs)
 
@@ -58,7 +64,7 @@ class Adam(Solver):
         steps = np.geomspace(self.step, self.final_step, epochs * len(batches)) * objective.unit_length
         walk = objective.walk(rng)
         update = _Moments(x, self.beta1, self.beta2)
-        monitor.record(x, objective.value(x), steps[0], settled=False)
+        monitor.begin(x, objective.value(x), steps[0])
         for epoch in range(epochs):
             total = 0.0
             for b, (start, stop) in enumerate(batches):

@@ -22,6 +22,8 @@ class Solver(ABC):
     name: ClassVar[str]
     #: what the objective must provide
     requires: ClassVar[frozenset[str]]
+    #: whether `run` returns by itself, by a schedule of its own
+    ends: ClassVar[bool] = False
 
     @property
     def default_epochs(self) -> int:
@@ -68,19 +70,25 @@ def minimise(
     ('tolerance', True)
     """
     check_fit(solver, objective)
+    x = np.array(x, dtype=objective.dtype, order="C")  # of another order the loops would compile anew
+    if x.shape != objective.shape:
+        raise InputError(f"the start has shape {x.shape} but the objective needs {objective.shape}")
     budget = budget or Budget()
     if budget.max_epochs is None:
         budget = replace(budget, max_epochs=solver.default_epochs)
     monitor = Monitor(budget, callback)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is watched for, not warned of
-            solver.run(objective, np.array(x, dtype=objective.dtype), rng or np.random.default_rng(), monitor)
+            solver.run(objective, x, rng or np.random.default_rng(), monitor)
     except Stop:
         pass
     except KeyboardInterrupt:
         if monitor.best_points is None:
             raise
         monitor.reason = "interrupted"
+    if monitor.best_points is None:
+        raise RuntimeError(
+            f"the solver {solver.name!r} ended without a record: its run must call monitor.begin"
+        )
     monitor.finish(objective.value)
-    assert monitor.best_points is not None
     return monitor.best_points, monitor.result()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearer._validation import positive
+from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.monitor import Monitor
 from nearer.solvers.steps import Constant, Snapshot, first_step
@@ -31,9 +32,13 @@ class GradientDescent(Solver):
         return 1000
 
     def __post_init__(self) -> None:
-        positive("armijo", self.armijo)
-        positive("shrink", self.shrink)
+        for name in ("armijo", "shrink"):
+            positive(name, getattr(self, name))
+            if getattr(self, name) >= 1:
+                raise InputError(f"{name} must be below 1, not {getattr(self, name)!r}")
         positive("growth", self.growth)
+        if self.growth < 1:
+            raise InputError(f"growth must be 1 or more, not {self.growth!r}")
 
     def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
         value, gradient = objective.value_and_gradient(x)
@@ -41,7 +46,7 @@ class GradientDescent(Solver):
         step, evaluations = first_step(Constant(), objective, Snapshot(x, gradient, objective.n_terms))
         step *= objective.n_terms  # one long step instead of as many as there are comparisons
         monitor.count(evaluations)
-        monitor.record(x, value, step)
+        monitor.begin(x, value, step)
         while True:
             slope = float(np.vdot(gradient, gradient))
             while True:
@@ -50,7 +55,8 @@ class GradientDescent(Solver):
                 monitor.count(objective.n_terms)
                 if trial_value <= value - self.armijo * step * slope:
                     break
-                if step * slope <= np.finfo(np.float64).eps * abs(value):  # no descent left to see
+                # no descent left to see, or, where the slope is not finite, none to be had
+                if not step * slope > np.finfo(np.float64).eps * abs(value):
                     trial = x
                     break
                 step *= self.shrink

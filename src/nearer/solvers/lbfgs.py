@@ -18,7 +18,7 @@ class LBFGS(Solver):
 
     memory: int = 10
     name = "lbfgs"
-    requires = frozenset({"value_and_gradient"})
+    requires = frozenset({"value", "value_and_gradient"})
 
     @property
     def default_epochs(self) -> int:
@@ -48,10 +48,11 @@ class LBFGS(Solver):
             previous = at.copy()
             monitor.record(points(at), float(intermediate_result.fun), length)
 
-        monitor.record(x, objective.value(x), 0.0)
+        monitor.begin(x, objective.value(x), 0.0)
         options = {"maxcor": self.memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
         found = minimize(
             value_and_gradient, previous, jac=True, method="L-BFGS-B", callback=record, options=options
         )
-        monitor.reason = "tolerance"  # scipy saw no further descent
+        # scipy saw no further descent
+        monitor.reason = "tolerance" if np.isfinite(found.jac).all() else "diverged"
         return points(found.x)

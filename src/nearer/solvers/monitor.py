@@ -36,6 +36,15 @@ class Budget:
         if self.max_seconds is not None:
             positive("max_seconds", self.max_seconds)
 
+    def part(self, share: float) -> Budget:
+        """This share of the seconds and evaluations."""
+        most, count = self.max_seconds, self.max_evaluations
+        return replace(
+            self,
+            max_seconds=None if most is None else share * most,
+            max_evaluations=None if count is None else max(int(share * count), 1),
+        )
+
     def less(self, seconds: float, evaluations: int) -> Budget:
         """What is left after work that was done already; always enough for a first record."""
         most, count = self.max_seconds, self.max_evaluations
@@ -67,13 +76,9 @@ class Monitor:
         self._rows: list[tuple[int, float, float, int, float]] = []
         self._seconds = 0.0
         self._idle_epochs = 0
-        self._last_exact = True
+        self._best_is_exact = True
+        self._start: tuple[float, np.ndarray]
         self._clock = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """Time spent in the solver so far."""
-        return self._seconds + time.perf_counter() - self._clock
 
     def count(self, evaluations: int) -> None:
         """Add derivatives of single comparisons taken."""
@@ -91,18 +96,27 @@ class Monitor:
         self.epoch += 1
         previous = self._rows[-1][1] if self._rows else math.inf
         self._rows.append((self.epoch, value, self._seconds, self.evaluations, step))
-        if self.best_points is None or (math.isfinite(value) and (not exact or value <= self.best_value)):
-            self.best_value, self.best_points = value, points.copy()
-        self._last_exact = exact
-        self._check(previous, value, settled)
+        self._keep(points, value, exact)
         if self.callback is not None and self.callback(self._progress(points)):
             self._stop("callback")
+        self._check(previous, value, settled)
         self._clock = time.perf_counter()
 
+    def begin(self, points: np.ndarray, value: float, step: float) -> None:
+        """Record the start; where another solver came before, its last record stands for it."""
+        if self.epoch < 0:
+            self.record(points, value, step, settled=False)
+        else:
+            self._keep(points, value, exact=True)
+
     def finish(self, value: Callable[[np.ndarray], float]) -> None:
-        """Put the exact value of the points kept where the last record was a mean over an epoch."""
-        if not self._last_exact and self.best_points is not None:
-            self.best_value = value(self.best_points)
+        """Put exact values for means over an epoch, and go back to the start where nothing better was found."""
+        if self.best_points is None or self._best_is_exact:
+            return
+        self.best_value = value(self.best_points)
+        first_value, first_points = self._start
+        if not self.best_value <= first_value:
+            self.best_value, self.best_points = first_value, first_points
 
     def result(self) -> Result:
         """The history so far as arrays."""
@@ -118,9 +132,20 @@ class Monitor:
             history=history,
         )
 
+    def _keep(self, points: np.ndarray, value: float, exact: bool) -> None:
+        """Keep the points if they are the best, or if what was kept before cannot be compared with them."""
+        if self.best_points is None:
+            self._start = value, points.copy()
+        elif self._blown_up(value) or (exact and self._best_is_exact and value > self.best_value):
+            return
+        self.best_value, self.best_points, self._best_is_exact = value, points.copy(), exact
+
+    def _blown_up(self, value: float) -> bool:
+        return not math.isfinite(value) or value > _BLOWN_UP * max(abs(self._rows[0][1]), 1.0)
+
     def _check(self, previous: float, value: float, settled: bool) -> None:
         first = self._rows[0][1]
-        if not math.isfinite(value) or value > _BLOWN_UP * max(abs(first), 1.0):
+        if self._blown_up(value):
             self._stop("diverged")
         idle = (
             settled and math.isfinite(previous) and abs(previous - value) <= self.budget.tol * abs(previous)

@@ -32,6 +32,11 @@ class Phases(Solver):
             raise InputError(
                 "Phases needs at least one solver: give a tuple such as (Adam(epochs=30), SVRG())"
             )
+        endless = [solver.name for solver in self.solvers[:-1] if not solver.ends]
+        if endless:
+            raise InputError(
+                f"the solver {endless[0]!r} never ends by itself: only the last of the phases may be so"
+            )
 
     def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
         for solver in self.solvers:

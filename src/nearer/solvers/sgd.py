@@ -49,7 +49,7 @@ class SGD(Solver):
         at = Snapshot(x, gradient, n_terms)
         step, evaluations = first_step(rule, objective, at)
         monitor.count(evaluations)
-        monitor.record(x, value, step)
+        monitor.begin(x, value, step)
         for epoch in range(1, 10**9):
             steps = np.full(-(-n_terms // batch_size), step * batch_size)
             value = objective.sgd_epoch(x, walk, steps, batch_size)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearer._validation import whole
+from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.monitor import Monitor
 from nearer.solvers.steps import Snapshot, StepRule, as_rule, first_step
@@ -31,7 +32,7 @@ class SVRG(Solver):
 
     Notes
     -----
-    The comparisons of an epoch are drawn without replacement (a walk along a shuffled copy), and the last snapshot is
+    The comparisons of an epoch are drawn without replacement (a walk along a shuffled copy), and the best snapshot is
     the result; the paper draws with replacement and returns a random iterate, for its proof.
     """
 
@@ -45,6 +46,8 @@ class SVRG(Solver):
 
     def __post_init__(self) -> None:
         as_rule(self.step, self.epsilon)
+        if self.step != "sbb" and self.epsilon != "auto":
+            raise InputError('epsilon belongs to step="sbb": leave it out, or give a StabilizedBB as step')
         whole("batch_size", self.batch_size)
         if self.epoch_length is not None:
             whole("epoch_length", self.epoch_length)
@@ -63,7 +66,7 @@ class SVRG(Solver):
         step, evaluations = first_step(rule, objective, at)
         monitor.count(evaluations)
         begin = step
-        monitor.record(x, value, step)
+        monitor.begin(x, value, step)
         while True:
             self._walk(objective, x, at.points, gradient, walk, step, length)
             monitor.count(2 * length + n_terms)

@@ -1,7 +1,5 @@
 """The estimator: quality on known answers, scikit-learn manners, stopping, saving what it chose."""
 
-import time
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -195,9 +193,6 @@ def test_budgets_cover_the_trials():
 
 def test_starts_share_one_budget():
     answers, _ = datasets.planted(60, 5, 20_000, random_state=0)
-    began = time.perf_counter()
-    nearer.OrdinalEmbedding(5, l2=0.01, n_init=50, max_seconds=0.3, tol=0, random_state=0).fit(answers)
-    assert time.perf_counter() - began < 3
     est = nearer.OrdinalEmbedding(5, l2=0.01, n_init=50, max_evaluations=100_000, random_state=0).fit(answers)
     assert est.result_.n_evaluations <= 200_000
 

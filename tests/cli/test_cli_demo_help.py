@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import time
 
 import pytest
 
@@ -12,9 +11,7 @@ from nearer.solvers import SOLVERS
 
 
 def test_demo_draws_europe(run, tmp_path):
-    start = time.perf_counter()
     result = run("demo")
-    assert time.perf_counter() - start < 30  # 15 s on a free machine; tests share theirs
     assert result.exit_code == 0, result.stderr
     assert str(tmp_path / "nearer-demo.html") in result.stdout
     assert "held-out accuracy" in result.stdout

@@ -136,10 +136,11 @@ def test_callback_sees_progress_and_stops():
 def test_time_in_callbacks_does_not_count():
     import time
 
+    began = time.perf_counter()
     _, result = minimise(
         solvers.SVRG(), objective(), start(), callback=lambda _: time.sleep(0.05), budget=Budget(4)
     )
-    assert result.seconds < 0.15
+    assert result.seconds < time.perf_counter() - began - 5 * 0.05 + 0.01
 
 
 def test_ctrl_c_keeps_the_best():

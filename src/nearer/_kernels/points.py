@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from nearer._kernels.rows import add_triplet
 from nearer._kernels.scalar_losses import evaluate
 
 BLOCK = 64
@@ -80,18 +81,11 @@ def _evaluate_all(near, far, values, count, code, parameters):
 @_inline
 def _scatter(X, Q, start, stop, by_near, by_far, G):
     """Add each comparison's gradient to the rows it touches."""
-    p = X.shape[1]
     if Q.shape[1] == 3:  # row i takes part in both pairs
         for t in range(start, stop):
-            i, j, k = Q[t, 0], Q[t, 1], Q[t, 2]
             a = 2 * by_near[t - start]
             b = 2 * by_far[t - start]
-            for c in range(p):
-                u = a * (X[i, c] - X[j, c])
-                v = b * (X[i, c] - X[k, c])
-                G[i, c] += u + v
-                G[j, c] -= u
-                G[k, c] -= v
+            add_triplet(X, G, Q[t, 0], Q[t, 1], Q[t, 2], a, b)
     else:
         for t in range(start, stop):
             _scatter_pair(X, Q[t, 0], Q[t, 1], by_near[t - start], G)

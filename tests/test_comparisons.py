@@ -117,6 +117,8 @@ class TestBadInput:
             ([[0, 1, 0, 1]], "with itself"),
             ([[0, 1, 1, 0]], "with itself"),
             ([["a", "b", ""]], r"\(a, b, \) has an empty cell"),
+            ([["a", "b", "c"], ["a", "NA", "c"]], r"row 1 .*: \(a, NA, c\) has an empty cell in column 1"),
+            ([("a", "b", np.nan)], r"row 0 .*has an empty cell in column 2 \(NA, nan, null and None count"),
             ([[True, False, True]], "whole numbers or names, got an array of bool"),
             (np.array([[0, "a", 1]], dtype=object), "whole numbers or names, got an array of object"),
             (np.array([[0, {}, 1]], dtype=object), "whole numbers or names, got an array of object"),
@@ -162,6 +164,11 @@ class TestBadInput:
             InputError, match=r"row 1 .*: 'cow' is not one of the names given; correct this row"
         ):
             Comparisons([["a", "b", "c"], ["a", "b", "cow"]], names=["a", "b", "c"])
+
+    def test_an_object_may_be_called_na_if_the_names_say_so(self):
+        assert list(Comparisons([["a", "NA", "c"]], names=["NA", "a", "c"])) == [(1, 0, 2)]
+        dropped = Comparisons([["a", "NA", "c"], ["a", "b", "c"]], invalid="drop")
+        assert (dropped.names, dropped.n_dropped) == (("a", "b", "c"), 1)
 
     def test_error_counts_and_names_the_first(self):
         with pytest.raises(InputError, match=r"row 1 .*the first of 2 invalid rows among 4"):
@@ -220,10 +227,18 @@ class TestValue:
         assert plain != TRIPLETS
 
     def test_repr(self, full):
-        assert repr(full) == "Comparisons(4 triplets, 5 objects, names, weights, annotators, groups)"
+        about = "names, weights, annotators, groups, 1 object in no comparison (e)"
+        assert repr(full) == f"Comparisons(4 triplets, 5 objects, {about})"
         assert repr(Comparisons(QUADRUPLETS)) == "Comparisons(2 quadruplets, 4 objects)"
         dropped = Comparisons([[0, 1, 2], [0, 0, 1]], invalid="drop")
         assert repr(dropped) == "Comparisons(1 triplet, 3 objects, 1 dropped)"
+
+    def test_objects_in_no_comparison(self, full):
+        assert full.uncompared().tolist() == [4]
+        assert Comparisons(TRIPLETS).uncompared().tolist() == []
+        many = Comparisons([[1, 2, 3]], 9)
+        assert many.uncompared().tolist() == [0, 4, 5, 6, 7, 8]
+        assert "6 objects in no comparison (0, 4, 5, ...)" in repr(many)
 
     def test_iteration_gives_tuples_of_ints(self, full):
         rows = list(full)

@@ -1,4 +1,4 @@
-"""Comparisons from answers, odd ones out, choices, rankings, tables and cblearn's formats."""
+"""Comparisons from answers, odd ones out, choices, rankings and cblearn's formats."""
 
 from __future__ import annotations
 
@@ -63,13 +63,71 @@ class TestResponses:
         with pytest.raises(InputError, match="zero='no' is not known"):
             Comparisons.from_responses(ROWS, [1, 1, 1, 1], zero="no")
 
+    def test_ones_and_twos_are_ambiguous(self):
+        for responses in ([1, 2, 2, 1], [1.0, 2.0, 2.0, 0.0]):
+            with pytest.raises(
+                InputError, match="pass coding='signs' or coding='position', or write 1 and -1"
+            ):
+                Comparisons.from_responses(ROWS, responses)
+        c = Comparisons.from_responses(ROWS, [1, 2, 2, 0], coding="position")
+        assert list(c) == [(0, 1, 2), (1, 3, 2), (3, 1, 0)]
+        assert c.weights is None
+        assert c.n_dropped == 1
+        counts = Comparisons.from_responses(ROWS, [1, 2, 2, 1], coding="signs")
+        assert counts.indices.tolist() == ROWS.tolist()
+        assert counts.weights.tolist() == [1, 2, 2, 1]
+        with pytest.raises(InputError, match=r"row 3 .*unknown"):
+            Comparisons.from_responses(ROWS, [1, 2, 2, 3], coding="position")
+
+    def test_the_object_chosen(self):
+        expected = [(0, 2, 1), (1, 2, 3), (3, 1, 0), (2, 3, 0)]
+        with pytest.raises(
+            InputError, match=r"the responses \(1, 2, 3\) .*the objects chosen.*coding='object'"
+        ):
+            Comparisons.from_responses(ROWS, [2, 2, 1, 3])
+        assert list(Comparisons.from_responses(ROWS, [2, 2, 1, 3], coding="object")) == expected
+        names = np.array(["cat", "dog", "car", "bus"])
+        c = Comparisons.from_responses(names[ROWS], ["car", "CAR", "dog", "bus"], names=names)
+        assert list(c) == expected
+        with pytest.raises(InputError, match=r"row 0 .*could be the position or the name.*coding='object'"):
+            Comparisons.from_responses([["x", "b", "a"]], ["a"])
+        assert named(Comparisons.from_responses([["x", "b", "a"]], ["a"], coding="object")) == [
+            ("x", "a", "b")
+        ]
+
+    @pytest.mark.parametrize("words", ["yes no", "left right", "First SECOND", "a b", "true false", "1 -1"])
+    def test_words(self, words):
+        first, second = words.split()
+        assert list(Comparisons.from_responses(ROWS[:2], [first, second])) == [(0, 1, 2), (1, 3, 2)]
+
+    def test_bad_codings(self):
+        with pytest.raises(
+            InputError, match="coding='order' is not known; pass one of 'signs', 'position', 'object'"
+        ):
+            Comparisons.from_responses(ROWS, [1] * 4, coding="order")
+        with pytest.raises(InputError, match="zero='second' goes with coding='signs'"):
+            Comparisons.from_responses(ROWS, [1] * 4, coding="position", zero="second")
+
+    @pytest.mark.parametrize(
+        "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
+    )
+    def test_questions_in_a_frame_are_found_by_name(self, make):
+        frame = make(
+            {"right": ["car", "bus"], "rt": [1, 2], "left": ["dog", "dog"], "anchor": ["cat", "cat"]}
+        )
+        c = Comparisons.from_responses(frame, [True, False])
+        assert named(c) == [("cat", "dog", "car"), ("cat", "bus", "dog")]
+        with pytest.raises(InputError, match="the columns 'x', 'y', 'z', 'response' are not anchor"):
+            Comparisons.from_responses(make({"x": [0], "y": [1], "z": [2]}), [1])
+        assert list(Comparisons.from_responses(pd.DataFrame([[0, 1, 2]]), [-1])) == [(0, 2, 1)]
+
     @pytest.mark.parametrize(
         ("responses", "message"),
         [
             ([1, 1], "4 questions but 2 responses"),
             ([1, np.nan, 1, -1], r"row 1 .*: the response is missing"),
             ([[1, 1], [1, -1], [1, 1], [1, 1]], r"row 1 .*a negative number of votes"),
-            (["yes"] * 4, "responses must be booleans or numbers"),
+            (["yes", "no", "perhaps", "no"], r"row 2 .*: the response is missing, unknown"),
             (np.ones((4, 3)), r"got \(4, 3\)"),
         ],
     )
@@ -106,6 +164,21 @@ class TestOddOneOut:
     def test_column_of_the_odd_one(self):
         assert list(Comparisons.from_odd_one_out([[7, 1, 2]], odd=0)) == [(1, 2, 7), (2, 1, 7)]
 
+    def test_frames(self):
+        trials = {"odd": ["car", "dog"], "a": ["cat", "bus"], "b": ["dog", "car"], "annotator": [5, 6]}
+        c = Comparisons.from_odd_one_out(pd.DataFrame(trials))
+        assert named(c)[::2] == [("cat", "dog", "car"), ("bus", "car", "dog")]
+        assert c.annotators.tolist() == [5, 5, 6, 6]
+        by_order = pd.DataFrame({"x": ["car"], "y": ["cat"], "z": ["dog"]})
+        assert named(Comparisons.from_odd_one_out(by_order)) == [("car", "cat", "dog"), ("cat", "car", "dog")]
+        assert named(Comparisons.from_odd_one_out(by_order, odd=0))[0] == ("cat", "dog", "car")
+
+    def test_bad_trials_are_counted_as_trials(self):
+        trials = [[0, 1, 2], [4, 4, 5], [3, 3, 1], [0, 1, 3]]
+        with pytest.raises(InputError, match=r"row 1 .*the first of 2 invalid rows among 4"):
+            Comparisons.from_odd_one_out(trials)
+        assert Comparisons.from_odd_one_out(trials, invalid="drop").n_dropped == 2
+
     def test_refusals(self):
         with pytest.raises(InputError, match="3 objects"):
             Comparisons.from_odd_one_out([[0, 1, 2, 3]])
@@ -137,6 +210,15 @@ class TestChoices:
         assert c.groups.tolist() == [0, 0, 1]
         assert c.annotators.tolist() == ["x", "x", "y"]
 
+    def test_frames(self):
+        shown = pd.DataFrame({"x": ["b", "a"], "y": ["c", "c"], "z": ["d", None]})
+        for chosen in (pd.Series(["d", "c"]), pd.DataFrame({"first": ["d", "c"], "second": [None, None]})):
+            c = Comparisons.from_choices(pd.Series(["a", "b"], index=[7, 8]), shown, chosen)
+            assert named(c) == [("a", "d", "b"), ("a", "d", "c"), ("b", "c", "a")]
+        picked = pl.DataFrame({"x": [False, True], "y": [True, False]})
+        c = Comparisons.from_choices([0, 1], pl.DataFrame({"x": [1, 2], "y": [2, 3]}), picked)
+        assert list(c) == [(0, 2, 1), (1, 2, 3)]
+
     def test_nothing_or_everything_chosen_says_nothing(self):
         assert len(Comparisons.from_choices([0, 0], [[1, 2], [1, 2]], [[], [1, 2]], n_objects=3)) == 0
 
@@ -149,6 +231,8 @@ class TestChoices:
             (([0], [[1, 2]], [[True]]), "the booleans do not fit"),
             (([0], [["a", "b"]], [["a"]]), "some objects are given by name and others by index"),
             (([1], [[1, 2]], [[1]]), r"row 0 .*\(1, 1, 2\) compares"),
+            ((["b"], [["b", "c"]], [["b"]]), r"row 0 .*\(b, b, c\) compares"),
+            ((["a", "b"], [["b", "c"], [1, 2]], [["b"], [1]]), r"row 1 .*by name and others by index"),
         ],
     )
     def test_refusals(self, arguments, message):
@@ -157,7 +241,7 @@ class TestChoices:
 
     def test_unknown_names(self):
         arguments = (["a", "b"], [["b", "c"], ["a", "cow"]], [["b"], ["a"]])
-        with pytest.raises(InputError, match="'cow' is not one of the names given"):
+        with pytest.raises(InputError, match=r"row 1 .*: 'cow' is not one of the names given"):
             Comparisons.from_choices(*arguments, names=["a", "b", "c"])
         c = Comparisons.from_choices(*arguments, names=["a", "b", "c"], invalid="drop")
         assert named(c) == [("a", "b", "c")]
@@ -178,139 +262,28 @@ class TestRankings:
             Comparisons.from_rankings([0], [[1, 2]], pairs="some")
         with pytest.raises(InputError, match=r"row 1 .*\(1, 2, 2\)"):
             Comparisons.from_rankings([0, 1], [[1, 2], [2, 2]])
-        with pytest.raises(InputError, match=r"1.5 is not a whole number"):
-            Comparisons.from_rankings([0], [[1.5, 2]])
+        with pytest.raises(InputError, match=r"row 2 .*: 1.5 is not a whole number"):
+            Comparisons.from_rankings([0, 0, 0], [[1, 2], [2, 1, 3], [3, 1.5, 2]])
+        with pytest.raises(InputError, match=r"row 1 .*: None is no object"):
+            Comparisons.from_rankings(["a", "b"], [["b", "c"], ["a", None, "c"]])
+        with pytest.raises(InputError, match=r"row 1 .*: 'NA' is no object"):
+            Comparisons.from_rankings(["a", "NA"], [["b", "c"], ["a", "c"]])
 
-
-FRAME = {
-    "id": [10, 11],
-    "anchor": ["cat", "dog"],
-    "near": ["dog", "cat"],
-    "far": ["car", "car"],
-    "weight": [1.0, 2.5],
-    "annotator": ["ann", "bob"],
-    "group": [4, 4],
-}
-
-
-class TestFrames:
-    @pytest.mark.parametrize(
-        "make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "arrow"]
-    )
-    def test_kinds_of_frames(self, make):
-        c = Comparisons.from_frame(make(FRAME))
-        assert named(c) == [("cat", "dog", "car"), ("dog", "cat", "car")]
-        assert c.weights.tolist() == [1, 2.5]
-        assert c.annotators.tolist() == ["ann", "bob"]
-        assert c.groups.tolist() == [4, 4]
-
-    def test_interchange_protocol(self):
-        class Other:
-            def __init__(self, frame):
-                self.frame = frame
-
-            def __dataframe__(self, **options):
-                return self.frame.__dataframe__(**options)
-
-        c = Comparisons.from_frame(Other(pa.table({"i": [0], "j": [1], "k": [2]})))
-        assert list(c) == [(0, 1, 2)]
-
-    def test_categories_and_missing_values(self):
-        frame = pd.DataFrame(FRAME).astype({"anchor": "category"})
-        assert named(Comparisons.from_frame(frame)) == named(Comparisons.from_frame(pd.DataFrame(FRAME)))
-        frame = pl.DataFrame(FRAME).with_columns(pl.col("near").cast(pl.Categorical))
-        assert len(Comparisons.from_frame(frame)) == 2
-        holes = pd.DataFrame({"i": [0, 1], "j": [1, np.nan], "k": [2, 2]})
-        with pytest.raises(InputError, match=r"row 1 \(counting from 0\): \(1, None, 2\) has an empty cell"):
-            Comparisons.from_frame(holes)
-        assert Comparisons.from_frame(holes, invalid="drop").n_dropped == 1
-
-    def test_columns_without_names(self):
-        assert list(Comparisons.from_frame(pd.DataFrame([[0, 1, 2]]))) == [(0, 1, 2)]
-        with pytest.raises(InputError, match="2 columns without names"):
-            Comparisons.from_frame(pd.DataFrame([[0, 1]]))
-
-    def test_other_columns_may_hold_anything(self):
-        frame = pd.DataFrame({"i": [0], "j": [1], "k": [2], "what": [object()]})
-        assert len(Comparisons.from_frame(frame)) == 1
-
-    def test_columns_by_hand(self):
-        frame = pd.DataFrame({"x": [0], "y": [1], "z": [2], "w": [3.0]})
-        c = Comparisons.from_frame(frame, columns={"anchor": "x", "near": "z", "far": "y", "weight": 3})
-        assert list(c) == [(0, 2, 1)]
-        assert c.weights.tolist() == [3]
-
-    def test_responses(self):
-        frame = pd.DataFrame({"anchor": [0, 0], "a": [1, 1], "b": [2, 3], "response": [True, False]})
-        assert list(Comparisons.from_frame(frame)) == [(0, 1, 2), (0, 3, 1)]
-
-    def test_round_trip(self):
-        c = Comparisons.from_frame(pd.DataFrame(FRAME))
-        assert c.to_frame().columns.tolist() == ["anchor", "near", "far", "weight", "annotator", "group"]
-        assert Comparisons.from_frame(c.to_frame(), names=c.names) == c
-        plain = Comparisons([[0, 1, 2, 3]])
-        assert plain.to_frame().columns.tolist() == ["near_a", "near_b", "far_a", "far_b"]
-        assert Comparisons.from_frame(plain.to_frame()) == plain
-
-    @pytest.mark.parametrize(
-        ("frame", "message"),
-        [
-            ({"x": [0], "y": [1], "z": [2]}, "the columns 'x', 'y', 'z' are not anchor, near, far or near_a"),
-            ({"anchor": [0], "a": [1], "b": [2]}, "the column 'a' does not say who won"),
-            ({"i": [0], "center": [1], "j": [2], "k": [3]}, "'i' and 'center' could both be 'anchor'"),
-            ({"i": ["a"], "j": [2], "k": [3]}, "'anchor' holds names and that for 'far' numbers"),
-            ({"i": [0, "a"], "j": [1, 1], "k": [2, 2]}, r"row 1 .*column 'anchor' mixes numbers and names"),
-            ({"i": [0], "j": [1], "k": [2], "weight": ["much"]}, "the weight much is not a finite number"),
-            ({"i": [0], "j": [1], "k": [2], "group": [1.5]}, "the group 1.5 is neither"),
-            ({"i": [0], "j": [1], "k": [2], "group": [None]}, "the group is missing"),
-            ({"i": [0], "j": [1], "k": [2], "response": ["maybe"]}, "the response 'maybe' is not 1, -1, 0"),
-            ({"i": [[0]], "j": [1], "k": [2]}, "whole numbers or strings, got a column of list"),
-            ({"i": [0], "j": [1], "k": [2], "weight": [[1]]}, "weights must be numbers"),
-        ],
-    )
-    def test_refusals(self, frame, message):
-        with pytest.raises(InputError, match=message):
-            Comparisons.from_frame(pd.DataFrame(frame))
-
-    def test_the_plain_name_of_a_part_beats_other_names(self):
-        frame = pd.DataFrame({"i": [0], "anchor": [1], "j": [2], "center": [3], "k": [4]})
-        assert list(Comparisons.from_frame(frame)) == [(1, 2, 4)]
-
-    def test_not_a_frame(self):
-        with pytest.raises(InputError, match="a list is no table"):
-            Comparisons.from_frame([[0, 1, 2]])
-
-    @pytest.mark.parametrize(
-        ("columns", "message"),
-        [
-            ({"anker": "x"}, "columns has the key 'anker'"),
-            ({"anchor": "w"}, "no column 'w' for 'anchor'; the columns are 'x', 'y', 'z'"),
-            ({"anchor": 7}, "no column 7"),
-        ],
-    )
-    def test_bad_columns(self, columns, message):
-        with pytest.raises(InputError, match=message):
-            Comparisons.from_frame(pd.DataFrame({"x": [0], "y": [1], "z": [2]}), columns=columns)
-
-
-class TestRecords:
-    def test_names_weights_and_missing_keys(self):
-        c = Comparisons.from_records(
-            [
-                {"anchor": "a", "near": "b", "far": "c", "weight": 2},
-                {"anchor": "c", "near": "a", "far": "b", "weight": 1},
-            ]
-        )
-        assert named(c) == [("a", "b", "c"), ("c", "a", "b")]
-        assert c.weights.tolist() == [2, 1]
-        with pytest.raises(InputError, match=r"row 1 .*the weight is missing"):
-            Comparisons.from_records([{"i": 0, "j": 1, "k": 2, "weight": 1}, {"i": 0, "j": 1, "k": 2}])
-
-    def test_refusals(self):
-        with pytest.raises(InputError, match="no records"):
-            Comparisons.from_records([])
-        with pytest.raises(InputError, match="mixes numbers and names, here 'x'"):
-            Comparisons.from_records([{"i": 0, "j": 1, "k": 2}, {"i": 0, "j": "x", "k": 2}])
+    @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+    def test_frames(self, make):
+        ranking = make({"first": ["b", "a", "d"], "second": ["c", "c", "a"], "third": ["d", None, "c"]})
+        c = Comparisons.from_rankings(["a", "b", "b"], ranking, pairs="adjacent")
+        assert named(c) == [
+            ("a", "b", "c"),
+            ("a", "c", "d"),
+            ("b", "a", "c"),
+            ("b", "d", "a"),
+            ("b", "a", "c"),
+        ]
+        assert c.groups.tolist() == [0, 0, 1, 2, 2]
+        twice = make({"first": ["b", "c"], "second": ["c", "c"]})
+        with pytest.raises(InputError, match=r"row 1 .*: \(a, c, c\) compares"):
+            Comparisons.from_rankings(["a", "a"], twice)
 
 
 class Tensor(SimpleNamespace):

@@ -18,6 +18,9 @@ def test_code_runs_in_order(tmp_path, monkeypatch, capsys):
     assert "('bus', 'car', 'cat', 'dog')" in printed
     assert "Comparisons(2 triplets, 4 objects, names, weights, annotators, groups)" in printed
     assert "[('cat', 'dog', 'car'), ('car', 'bus', 'dog')]" in printed
+    assert "[(0, 1, 2), (0, 3, 1), (1, 3, 2), (2, 0, 3)]" in printed
+    assert "Comparisons(4 triplets, 5 objects, names, groups, ignored columns: rt)" in printed
+    assert "Comparisons(2 triplets, 3 objects)" in printed
     assert (
         "bad.csv, line 3: (cat, cat, bus) compares an object or a pair with itself, the first of 2" in printed
     )
@@ -32,11 +35,33 @@ def test_every_public_name_is_mentioned():
 
 
 def test_tables_of_column_names_are_true():
-    from nearer._tables.columns import _ALIASES
+    from nearer._tables.columns import _ALIASES, _CHOICE
 
     text = GUIDE.read_text()
-    known = {alias for aliases in _ALIASES.values() for alias in aliases}
-    for row in ("triplet", "quadruplet", "weight", "annotator", "group"):
-        line = next(line for line in text.splitlines() if line.startswith(f"| {row} |"))
-        shown = {name.strip() for cell in re.findall(r"`([^`]+)`", line) for name in cell.split(",")}
-        assert shown <= known
+    parts = {
+        "triplet": ("anchor", "near", "far"),
+        "quadruplet": ("near_a", "near_b", "far_a", "far_b"),
+        "options": ("a", "b"),
+        "weight": ("weight",),
+        "annotator": ("annotator",),
+        "group": ("group",),
+    }
+    for row, roles in parts.items():
+        known = {alias for role in roles for alias in _ALIASES[role]}
+        assert shown_in(text, row) == known - {"centre"}
+    assert {*_ALIASES["response"], *_CHOICE} <= shown_in(text, "response")
+    assert {*_ALIASES["odd"]} <= shown_in(text, "odd one")
+
+
+def shown_in(text, row):
+    """The names in one row of the table of names."""
+    line = next(line for line in text.splitlines() if line.startswith(f"| {row} |"))
+    return {name.strip() for cell in re.findall(r"`([^`]+)`", line) for name in cell.split(",")}
+
+
+def test_missing_cells_are_named():
+    from nearer._comparing.faults import MISSING
+
+    text = GUIDE.read_text()
+    line = text[text.index("**Missing cells.**") :].split("\n\n")[0]
+    assert set(re.findall(r"`([^`=]+)`", line)) >= MISSING - {"", "n/a", "#N/A"}

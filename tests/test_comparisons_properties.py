@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from nearer._comparing.faults import is_missing
 from nearer._comparing.splits import units_of
 from nearer.comparisons import Comparisons
 
@@ -74,7 +77,7 @@ def is_no_number(text):
     return False
 
 
-PLAIN = TEXT.filter(keeps_its_blanks).filter(is_no_number)
+PLAIN = TEXT.filter(keeps_its_blanks).filter(is_no_number).filter(lambda text: not is_missing(text))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz"])
@@ -110,6 +113,25 @@ def test_answers_come_back_in_canonical_form(c, seed):
     for responses in (~turned, np.where(turned, -1, 1)):
         back = Comparisons.from_responses(questions, responses, n_objects=c.n_objects)
         assert back.indices.tolist() == c.indices.tolist()
+
+
+@given(c=comparisons(names=PLAIN), seed=SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_files_of_questions_come_back_whatever_says_who_won(c, seed):
+    """The winner by sign, by position or by itself, which may be spelled as a position is."""
+    assume(c.shape[1] == 3)
+    c = Comparisons(c.indices, c.n_objects, names=c.names)
+    turned = np.random.default_rng(seed).random(len(c)) < 0.5
+    objects = c.indices if c.names is None else np.array(c.names)[c.indices]
+    frame = pd.DataFrame(
+        np.where(turned[:, None], objects[:, [0, 2, 1]], objects), columns=["anchor", "a", "b"]
+    )
+    codings = {"signs": np.where(turned, -1, 1), "position": np.where(turned, 2, 1), "object": objects[:, 1]}
+    with tempfile.TemporaryDirectory() as folder:
+        for coding, response in codings.items():
+            frame.assign(response=response).to_csv(Path(folder) / "a.csv", index=False, quoting=csv.QUOTE_ALL)
+            options = {"names": c.names, "n_objects": c.n_objects, "coding": coding}
+            assert Comparisons.read(Path(folder) / "a.csv", **options) == c
 
 
 @given(c=comparisons())

@@ -73,6 +73,12 @@ class TestJsonLines:
             ('{"i": 0, "j": 1, "k": [2]}\n', r"line 1: \(0, 1, None\) has an empty cell"),
             ('{"i": 0, "j": 1, "z": 2}\n', "line 1: the columns 'i', 'j', 'z'"),
             (
+                '{"i": "a", "j": "b", "k": "c"}\n{"i": "a", "j": 1, "k": "c"}\n',
+                "line 2: the object 1 in 'j' is a number, where others have names",
+            ),
+            ('{"i": "a", "j": 1, "k": "c"}\n', "line 1: the object 1 in 'j' is a number"),
+            ('{"i": "a", "j": "NA", "k": "c"}\n', r"line 1: \(a, NA, c\) has an empty cell in column 'j'"),
+            (
                 '{"i": 0, "j": 1, "k": 2, "group": 1}\n{"i": 0, "j": 1, "k": 2, "group": "x"}\n',
                 "the group is missing",
             ),
@@ -167,8 +173,24 @@ class TestParquetAndNpz:
         np.savez(path, triplets=[[0, 1, 1]])
         with pytest.raises(InputError, match=r"a.npz, row 0 \(counting from 0\): \(0, 1, 1\)"):
             Comparisons.read(path)
-        with pytest.raises(InputError, match="columns and zero are for tables"):
+        with pytest.raises(InputError, match="columns, zero and coding are for tables"):
             Comparisons.read(path, columns={"anchor": 0})
+
+    @pytest.mark.parametrize(
+        "arrays",
+        [
+            {"triplets": 5},
+            {"triplets": [0, 1, 2]},
+            {"triplets": [[0, 1, 2]], "weights": 1},
+            {"n_objects": [3]},
+        ],
+    )
+    def test_npz_of_other_dimensions(self, tmp_path, arrays):
+        np.savez(tmp_path / "a.npz", **arrays)
+        with pytest.raises(
+            InputError, match=r"a.npz: the array '\w+' has the shape .*it should have \d dimension"
+        ):
+            Comparisons.read(tmp_path / "a.npz")
 
 
 class TestWrite:
@@ -204,20 +226,20 @@ class TestWrite:
 
 
 MEASURE = """
-import resource, sys, time
+import resource, sys
 import pyarrow.compute, pyarrow.csv
 from nearer import Comparisons
 import nearer._tables.csv, nearer.io
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-before, start = peak(), time.perf_counter()
+before = peak()
 c = Comparisons.read(sys.argv[1])
-print(len(c), time.perf_counter() - start, (peak() - before) / c.indices.nbytes)
+print(len(c), (peak() - before) / c.indices.nbytes)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
-def test_ten_million_rows_in_seconds_and_three_times_their_memory(tmp_path):
+def test_ten_million_rows_in_three_times_their_memory(tmp_path):
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 1000, (10_000_000, 3), dtype=np.int32)
     path = tmp_path / "answers.csv"
@@ -228,7 +250,6 @@ def test_ten_million_rows_in_seconds_and_three_times_their_memory(tmp_path):
         )
     finally:
         path.unlink()
-    n_rows, seconds, share = map(float, done.stdout.split())
+    n_rows, share = map(float, done.stdout.split())
     assert n_rows > 9_900_000
-    assert seconds < 60
     assert share < 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from nearer._comparing.builders import Builders
 from nearer._comparing.checks import Invalid
 from nearer._comparing.operations import Conflicts, Operations
-from nearer._comparing.responses import Zero
+from nearer._comparing.responses import Coding, Zero
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,8 +28,9 @@ class Comparisons(Builders, Operations):
 
     Parameters
     ----------
-    triplets : array of shape (q, 3) or (q, 4)
-        Object indices from 0, or object names.
+    triplets : array of shape (q, 3) or (q, 4), or DataFrame
+        Object indices from 0, or object names. The columns of a DataFrame are found by their names, as in
+        `from_frame`.
     n_objects : int, optional
         The number of objects; by default the number of names, or the largest index plus one.
     weights : array of shape (q,), optional
@@ -53,6 +54,7 @@ class Comparisons(Builders, Operations):
     groups : array of shape (q,), int64, or None
     names : tuple of str, or None
     n_dropped : int
+    ignored_columns : tuple of str
     shape : tuple of int
 
     Examples
@@ -78,15 +80,18 @@ class Comparisons(Builders, Operations):
         header: bool | None = None,
         names: Iterable[str] | None = None,
         n_objects: int | None = None,
+        coding: Coding | None = None,
         zero: Zero | None = None,
+        first_index: int | None = None,
         invalid: Invalid = "error",
     ) -> Self:
         """Read a file: csv, tsv or txt (also with .gz), parquet, jsonl (also with .gz) or npz.
 
         Columns are found by their names: `anchor, near, far` (or `i, j, k`; `object, nearer, farther`;
-        `head, winner, loser`), `near_a, near_b, far_a, far_b` (or `i, j, l, k`) for quadruplets, and
-        optionally `weight`, `annotator`, `group`, and `response` for files that hold questions
-        (`anchor, a, b, response`). Cells hold indices from 0 or names; names are sorted.
+        `head, winner, loser`); `near_a, near_b, far_a, far_b` (or `i, j, l, k`) for quadruplets; `anchor, a, b`
+        and a `response` for questions with answers; `a, b, odd`, or `a, b, c` and `odd`, for odd-one-out trials,
+        which give two triplets each, in one group; and optionally `weight`, `annotator`, `group`. Other columns
+        are left in `ignored_columns`. Cells hold indices from 0 or names; names are sorted.
 
         Parameters
         ----------
@@ -94,15 +99,23 @@ class Comparisons(Builders, Operations):
             The file; its ending tells the format.
         columns : mapping, optional
             Where the columns have other names: from `anchor`, `near`, `far` (or `near_a`, `near_b`, `far_a`,
-            `far_b`), `response`, `weight`, `annotator`, `group` to a column's name or its position from 0.
+            `far_b`; or `a`, `b`, `c`, `odd`), `response`, `weight`, `annotator`, `group` to a column's name or
+            its position from 0.
         header : bool, optional
             Whether a text file starts with a line of column names; by default this is found out.
         names : sequence of str, optional
             All objects; their order gives the indices. Other names in the file are invalid.
         n_objects : int, optional
             The number of objects where the file does not tell.
+        coding : {"signs", "position", "object"}, optional
+            What a response is, needed only where it could be two things: positive for the first and negative for
+            the second; 1 for the first and 2 for the second; or the object chosen. What tells the odd one is a
+            position or an object.
         zero : {"undecided", "second"}, optional
             What a response of 0 means, needed only where all are 0 or 1.
+        first_index : {0, 1}, optional
+            The number of the first object in a file of indices. By default 0, with a warning where the smallest
+            index is 1.
         invalid : {"error", "drop"}
             Refuse a file with invalid rows, or leave them out and count them in `n_dropped`.
 
@@ -125,7 +138,9 @@ class Comparisons(Builders, Operations):
                 header=header,
                 names=names,
                 n_objects=n_objects,
+                coding=coding,
                 zero=zero,
+                first_index=first_index,
                 invalid=invalid,
             )
         )

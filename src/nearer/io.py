@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._comparing.checks import Fields, Invalid, check_invalid, check_names, checked
-from nearer._comparing.responses import Zero
+from nearer._comparing.checks import Fields, checked
+from nearer._comparing.faults import row_place
+from nearer._comparing.first_index import refuse_for_names, warn_of_one
 from nearer._files import replacing
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.columns import layout_of
@@ -34,6 +36,12 @@ FORMATS = {
     ".parquet": "parquet",
     ".npz": "npz",
 }
+_ROWS = ("indices", "triplets", "quadruplets")
+_NPZ_DIMENSIONS = {
+    **dict.fromkeys(_ROWS, 2),
+    **dict.fromkeys(("weights", "annotators", "groups", "names"), 1),
+}
+_NPZ_DIMENSIONS["n_objects"] = 0
 _VERSION = 1
 _BATCH_ROWS = 1 << 18
 
@@ -59,16 +67,12 @@ def read_fields(
     *,
     columns: Mapping[str, str | int] | None = None,
     header: bool | None = None,
-    names: Iterable[str] | None = None,
-    n_objects: int | None = None,
-    zero: Zero | None = None,
-    invalid: Invalid = "error",
+    **options: Any,
 ) -> Fields:
-    """The content of a file; see `Comparisons.read`."""
+    """The content of a file; see `Comparisons.read` for the options, which are those of `Wanted`."""
     path = Path(path)
     kind = format_of(path)
-    check_invalid(invalid)
-    wanted = Wanted(check_names(names), n_objects, zero, invalid)
+    wanted = Wanted(**options)
     if header is not None and kind != "csv":
         raise InputError(f"{path}: header is for csv, tsv and txt files; leave it out")
     if kind == "csv":
@@ -81,8 +85,10 @@ def read_fields(
         return read_jsonl(path, columns, wanted)
     if kind == "parquet":
         return _read_parquet(path, columns, wanted)
-    if columns is not None or zero is not None:
-        raise InputError(f"{path}: columns and zero are for tables, not for npz files; leave them out")
+    if columns is not None or wanted.zero is not None or wanted.coding is not None:
+        raise InputError(
+            f"{path}: columns, zero and coding are for tables, not for npz files; leave them out"
+        )
     return _read_npz(path, wanted)
 
 
@@ -121,7 +127,8 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
         wanted,
         numeric=holds_indices(part, layout, str(path)),
         typed=True,
-        place=lambda row: f"{path}, row {row} (counting from 0)",
+        place=lambda row: f"{path}, {row_place(row)}",
+        source=str(path),
     )
     texts = [field.name for field in part if is_text(field.type)]
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
@@ -142,9 +149,9 @@ def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:
         raise InputError(
             f"{path}: the file was written by a newer version of nearer; update nearer to read it"
         )
-    names = wanted.names or check_names(notes["names"])
+    names = wanted.names or notes["names"]
     n_objects = notes["n_objects"] if wanted.n_objects is None and wanted.names is None else wanted.n_objects
-    return Wanted(names, n_objects, wanted.zero, wanted.invalid)
+    return replace(wanted, names=names, n_objects=n_objects)
 
 
 def _write_parquet(fields: Fields, path: Path) -> None:
@@ -160,7 +167,7 @@ def _write_parquet(fields: Fields, path: Path) -> None:
 
 def _read_npz(path: Path, wanted: Wanted) -> Fields:
     content = _npz_content(path)
-    key = next((key for key in ("indices", "triplets", "quadruplets") if key in content), None)
+    key = next((key for key in _ROWS if key in content), None)
     if key is None:
         raise InputError(
             f"{path}: there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(content)}; "
@@ -173,7 +180,9 @@ def _read_npz(path: Path, wanted: Wanted) -> Fields:
         names = tuple(content["names"].tolist())
     if n_objects is None and wanted.names is None and "n_objects" in content:
         n_objects = int(content["n_objects"])
-    return checked(
+    if content[key].dtype.kind == "U":
+        refuse_for_names(str(path), wanted.first_index)
+    fields = checked(
         content[key],
         n_objects,
         weights=content.get("weights"),
@@ -181,20 +190,30 @@ def _read_npz(path: Path, wanted: Wanted) -> Fields:
         groups=content.get("groups"),
         names=names,
         invalid=wanted.invalid,
-        place=lambda row: f"{path}, row {row} (counting from 0)",
+        first_index=wanted.first_index,
+        place=lambda row: f"{path}, {row_place(row)}",
     )
+    if n_objects is None and fields.names is None and wanted.first_index is None:
+        warn_of_one(str(path), fields.indices)
+    return fields
 
 
 def _npz_content(path: Path) -> dict[str, np.ndarray]:
-    known = ("indices", "triplets", "quadruplets", "n_objects", "weights", "annotators", "groups", "names")
     try:
         with np.load(path, allow_pickle=False) as file:
-            found = {key: file[key] for key in file.files if key in known}
-            return found or {key: np.empty(0) for key in file.files}
+            found = {key: file[key] for key in file.files if key in _NPZ_DIMENSIONS}
+            found = found or {key: np.empty(0) for key in file.files}
     except (ValueError, EOFError, zipfile.BadZipFile, TypeError):
         raise InputError(
             f"{path}: this is not an npz file of plain arrays; write it with numpy.savez"
         ) from None
+    for key, array in found.items():
+        if array.ndim != _NPZ_DIMENSIONS.get(key, array.ndim):
+            raise InputError(
+                f"{path}: the array {key!r} has the shape {array.shape}, but it should have "
+                f"{_NPZ_DIMENSIONS[key]} dimensions; write it with numpy.savez once more"
+            )
+    return found
 
 
 def _write_npz(fields: Fields, path: Path) -> None:

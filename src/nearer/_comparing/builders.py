@@ -8,18 +8,11 @@ from typing import Any, Literal, Self, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._comparing.checks import (
-    Invalid,
-    as_integers,
-    as_labels,
-    as_rows,
-    checked,
-    fault_error,
-    per_row,
-    row_place,
-)
-from nearer._comparing.container import Container
-from nearer._comparing.responses import Zero, answered, as_votes, oriented
+from nearer._comparing.checks import Invalid, as_integers, as_labels, as_rows, checked, per_row
+from nearer._comparing.container import Container, is_frame
+from nearer._comparing.faults import fault_error, row_place
+from nearer._comparing.odd import both_triplets, odd_last
+from nearer._comparing.responses import Coding, Zero, answered, as_votes, oriented
 from nearer._comparing.screens import Lists, TrialFields, encoded, picked_of, probes_of
 from nearer.errors import InputError
 
@@ -30,7 +23,9 @@ class TableOptions(TypedDict, total=False):
     columns: Mapping[str, str | int] | None
     names: Iterable[str] | None
     n_objects: int | None
+    coding: Coding | None
     zero: Zero | None
+    first_index: int | None
     invalid: Invalid
 
 
@@ -45,6 +40,7 @@ class Builders(Container):
         triplets: ArrayLike,
         responses: ArrayLike,
         *,
+        coding: Coding | None = None,
         zero: Zero | None = None,
         **fields: Unpack[TrialFields],
     ) -> Self:
@@ -52,13 +48,18 @@ class Builders(Container):
 
         Parameters
         ----------
-        triplets : array of shape (q, 3) or (q, 4)
-            The questions; for four columns "which pair is nearer, the first two or the last two?".
+        triplets : array of shape (q, 3) or (q, 4), or DataFrame
+            The questions; for four columns "which pair is nearer, the first two or the last two?". The columns
+            of a DataFrame are found by their names (`anchor`, `a`, `b`), as in `Comparisons.read`.
         responses : array of shape (q,) or (q, 2)
             `True`, or a positive number, where the first answer won; `False`, or a negative number, where the
             second did. Numbers other than 1 and -1 are counts and become weights. 0 is undecided: the row is
-            left out and counted in `n_dropped`. Of shape (q, 2): the votes for either answer; a question with
-            votes on both sides gives two rows, in one group.
+            left out and counted in `n_dropped`. Or words: first and second, left and right, a and b, yes and no,
+            or the object chosen. Of shape (q, 2): the votes for either answer; a question with votes on both
+            sides gives two rows, in one group.
+        coding : {"signs", "position", "object"}, optional
+            What responses are, needed where they could be two things: numbers as above; 1 for the first and 2
+            for the second; or the object chosen.
         zero : {"undecided", "second"}, optional
             What 0 means; needed only where all responses are 0 or 1, which may be booleans in disguise.
         **fields
@@ -71,13 +72,15 @@ class Builders(Container):
         >>> list(c), c.weights.tolist(), c.n_dropped
         ([(0, 1, 2), (0, 3, 1)], [1.0, 3.0], 1)
         """
+        if is_frame(triplets):
+            from nearer._tables.frames import questions_of_frame
+
+            triplets = questions_of_frame(triplets)
         rows = as_rows(triplets)
-        votes = as_votes(responses, zero)
-        if len(votes) != len(rows):
-            raise InputError(f"there are {len(rows)} questions but {len(votes)} responses; give one for each")
+        votes = as_votes(responses, rows, zero, coding)
         bad = np.isnan(votes[:, 0])
         if bad.any() and fields.get("invalid", "error") == "error":
-            what = "the response is missing, infinite or a negative number of votes"
+            what = "the response is missing, unknown, infinite or a negative number of votes"
             raise fault_error(row_place(int(np.argmax(bad))), what, int(bad.sum()), len(rows))
         question, second_won, counts = answered(votes)
         n_dropped = int((~(votes > 0).any(axis=1)).sum())
@@ -92,7 +95,9 @@ class Builders(Container):
         )
 
     @classmethod
-    def from_odd_one_out(cls, trials: ArrayLike, *, odd: int = 2, **fields: Unpack[TrialFields]) -> Self:
+    def from_odd_one_out(
+        cls, trials: ArrayLike, *, odd: int | None = None, **fields: Unpack[TrialFields]
+    ) -> Self:
         """Three objects were shown and one was named the odd one out.
 
         Every trial gives two triplets in one group: each of the pair left together is nearer to the other
@@ -100,10 +105,11 @@ class Builders(Container):
 
         Parameters
         ----------
-        trials : array of shape (q, 3)
+        trials : array of shape (q, 3), or DataFrame
             The objects shown.
-        odd : {0, 1, 2}
-            The column that holds the odd one.
+        odd : {0, 1, 2}, optional
+            The column that holds the odd one; by default the last, or what the columns of a DataFrame say, as in
+            `Comparisons.read`.
         **fields
             As for `from_responses`, one value a trial.
 
@@ -114,13 +120,18 @@ class Builders(Container):
         >>> [tuple(c.names[i] for i in row) for row in c], c.groups.tolist()
         ([('cat', 'dog', 'car'), ('dog', 'cat', 'car')], [0, 0])
         """
+        if odd is None and is_frame(trials):
+            from nearer._tables.frames import fields_of_given_frame, says_which_is_odd
+
+            if says_which_is_odd(trials):
+                return cls._of(fields_of_given_frame(trials, **fields))
+        odd = 2 if odd is None else odd
         rows = as_rows(trials)
         if rows.shape[1] != 3:
             raise InputError(f"an odd-one-out trial has 3 objects, got the shape {rows.shape}")
         if odd not in (0, 1, 2):
             raise InputError(f"odd={odd!r} is no column of a trial; pass 0, 1 or 2")
-        first, second = (column for column in range(3) if column != odd)
-        both = np.stack([rows[:, [first, second, odd]], rows[:, [second, first, odd]]], axis=1).reshape(-1, 3)
+        both = both_triplets(odd_last(rows, np.full(len(rows), odd)))
         return cls._from_trials(both, np.repeat(np.arange(len(rows)), 2), len(rows), **fields)
 
     @classmethod
@@ -134,9 +145,9 @@ class Builders(Container):
         ----------
         probe : array of shape (s,)
             The probe of every screen.
-        shown : array of shape (s, m), or sequences of different lengths
+        shown : array of shape (s, m), DataFrame, or sequences of different lengths
             The objects on offer.
-        chosen : array of shape (s,) or (s, k), sequences of different lengths, or booleans of shape (s, m)
+        chosen : array of shape (s,) or (s, k), DataFrame, sequences of different lengths, or booleans of shape (s, m)
             The objects picked, or a mask of those shown.
         **fields
             As for `from_responses`, one value a screen.
@@ -151,7 +162,9 @@ class Builders(Container):
         offered, picked = Lists(shown), Lists(chosen)
         is_mask = picked.flat.dtype.kind == "b"
         picks = picked.flat[:0].astype(np.int64) if is_mask else picked.flat
-        (probes, cells, picks), fields = encoded([probes_of(probe, offered), offered.flat, picks], fields)
+        (probes, cells, picks), fields = encoded(
+            probes_of(probe, offered), [(offered, offered.flat), (picked, picks)], fields
+        )
         table = offered.fill(cells)
         taken = picked.as_mask(offered) if is_mask else picked_of(table, offered, picked.fill(picks), picked)
         screen, near, far = np.nonzero(taken[:, :, None] & (offered.mask & ~taken)[:, None, :])
@@ -173,8 +186,8 @@ class Builders(Container):
         ----------
         probe : array of shape (s,)
             The probe of every ranking.
-        ranking : array of shape (s, m), or sequences of different lengths
-            The objects, nearest first.
+        ranking : array of shape (s, m), DataFrame, or sequences of different lengths
+            The objects, nearest first; in a DataFrame, empty cells at the end of a row end its ranking.
         pairs : {"all", "adjacent"}
             Compare every object with all that come after it, or with the next one alone.
         **fields
@@ -191,7 +204,7 @@ class Builders(Container):
         if pairs not in ("all", "adjacent"):
             raise InputError(f"pairs={pairs!r} is not known; pass 'all' or 'adjacent'")
         ranked = Lists(ranking)
-        (probes, cells), fields = encoded([probes_of(probe, ranked), ranked.flat], fields)
+        (probes, cells), fields = encoded(probes_of(probe, ranked), [(ranked, ranked.flat)], fields)
         table = ranked.fill(cells)
         near, far = np.triu_indices(table.shape[1], 1)
         if pairs == "adjacent":
@@ -209,7 +222,8 @@ class Builders(Container):
         frame : DataFrame
             Columns are found by their names, as in `Comparisons.read`.
         **options
-            `columns`, `names`, `n_objects`, `zero` and `invalid` as for `Comparisons.read`.
+            `columns`, `names`, `n_objects`, `coding`, `zero`, `first_index` and `invalid` as for
+            `Comparisons.read`.
 
         Examples
         --------
@@ -264,7 +278,7 @@ class Builders(Container):
         fields.setdefault("n_objects", n_objects)
         if signed is None:
             return cls(rows, **fields)
-        return cls.from_responses(rows, signed, zero="undecided", **fields)
+        return cls.from_responses(rows, signed, coding="signs", zero="undecided", **fields)
 
     @classmethod
     def _from_trials(
@@ -300,6 +314,6 @@ class Builders(Container):
             groups=groups,
             names=names,
             invalid=invalid,
-            place=lambda row: row_place(int(trial[row])),
+            trials=trial,
         )
         return cls._of(content._replace(n_dropped=content.n_dropped + n_dropped))

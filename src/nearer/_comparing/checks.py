@@ -1,4 +1,4 @@
-"""What makes a row of comparisons valid, and the sentence that says why one is not."""
+"""Bringing arrays of comparisons, and what belongs to them, into their final form."""
 
 from __future__ import annotations
 
@@ -9,12 +9,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer._comparing.faults import (
+    MISSING,
+    MOST_OBJECTS,
+    UNREADABLE,
+    describe,
+    fault_error,
+    faulty,
+    faulty_weights,
+    is_missing,
+    row_place,
+)
+from nearer._comparing.first_index import from_zero
 from nearer.errors import InputError
 
 Invalid = Literal["error", "drop"]
-
-UNREADABLE = np.iinfo(np.int64).min  # stands for a cell that is missing, no whole number, or no known name
-MOST_OBJECTS = np.iinfo(np.int32).max
 
 
 class Fields(NamedTuple):
@@ -27,6 +36,7 @@ class Fields(NamedTuple):
     groups: np.ndarray | None = None
     names: tuple[str, ...] | None = None
     n_dropped: int = 0
+    ignored_columns: tuple[str, ...] = ()
 
     def take(self, rows: Any) -> Fields:
         """The fields of some rows (a slice, a mask or positions)."""
@@ -38,11 +48,6 @@ class Fields(NamedTuple):
         )
 
 
-def row_place(row: int) -> str:
-    """How a row of an array is named in an error."""
-    return f"row {row} (counting from 0)"
-
-
 def checked(
     triplets: ArrayLike,
     n_objects: int | None = None,
@@ -52,12 +57,18 @@ def checked(
     groups: ArrayLike | None = None,
     names: Iterable[str] | None = None,
     invalid: Invalid = "error",
+    first_index: int | None = None,
     place: Callable[[int], str] = row_place,
+    trials: np.ndarray | None = None,
 ) -> Fields:
-    """Check index arrays, or arrays of names, and bring them into their final form."""
+    """Check index arrays, or arrays of names, and bring them into their final form.
+
+    Where rows come from `trials`, errors name these and bad rows are counted by them.
+    """
     check_invalid(invalid)
     cells = as_rows(triplets)
     (codes,), known_names = encode([cells], check_names(names))
+    codes = from_zero(codes, first_index)
     limit = check_n_objects(n_objects, known_names)
     fields = Fields(
         codes,
@@ -68,13 +79,19 @@ def checked(
         known_names,
     )
     bad = faulty(codes, limit) | faulty_weights(fields.weights, len(codes))
-    n_bad = int(np.count_nonzero(bad))
+    n_bad = int(np.count_nonzero(bad)) if trials is None else len(np.unique(trials[bad]))
     if n_bad and invalid == "error":
         row = int(np.argmax(bad))
+        shown, code = cells[row].tolist(), codes[row].tolist()
+        if (
+            trials is not None and known_names and cells.dtype.kind in "iu"
+        ):  # made of what people gave by name
+            shown = [known_names[c] if 0 <= c < len(known_names) else c for c in code]
         weight = None if fields.weights is None else fields.weights[row]
         named = cells.dtype.kind not in "iuf"
-        what = describe(cells[row].tolist(), codes[row].tolist(), limit, named, weight)
-        raise fault_error(place(row), what, n_bad, len(codes))
+        what = describe(shown, code, limit, named, weight, first_index=first_index or 0)
+        n_rows = len(codes) if trials is None else len(np.unique(trials))
+        raise fault_error(place(row if trials is None else int(trials[row])), what, n_bad, n_rows)
     if n_bad:
         fields = fields.take(~bad)
     return finished(fields, limit, n_bad)
@@ -171,7 +188,7 @@ def encode(
         raise InputError("some objects are given by name and others by index; use one or the other")
     cells, positions = np.unique(np.concatenate([array.ravel() for array in full]), return_inverse=True)
     if names is None:
-        names = check_names(cell for cell in cells.tolist() if cell)
+        names = check_names(cell for cell in cells.tolist() if cell not in MISSING)
     codes = name_codes(cells.tolist(), names or ())[positions]
     split = np.split(codes, np.cumsum([array.size for array in arrays])[:-1])
     return [part.reshape(array.shape) for part, array in zip(split, arrays, strict=True)], names
@@ -184,20 +201,19 @@ def name_codes(cells: Sequence[str | None], names: Sequence[str]) -> np.ndarray:
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """Strings as numpy strings, objects as numbers where they are numbers."""
+    """Strings as numpy strings, "" where one is missing; objects as numbers where they are numbers."""
     if array.dtype.kind in "iufU":
         return array
     if array.dtype.kind in "OT":
-        cells = array.ravel().tolist()
-        if all(isinstance(cell, str) or cell is None for cell in cells) and any(
-            cell is not None for cell in cells
-        ):
-            return np.array(["" if cell is None else cell for cell in cells], dtype=np.str_).reshape(
-                array.shape
-            )
-        if not any(isinstance(cell, (str, bool)) for cell in cells):
+        cells = ["" if is_missing(cell) else cell for cell in array.ravel().tolist()]
+        kinds = {type(cell) for cell in cells if cell != ""}
+        if kinds and all(issubclass(kind, str) for kind in kinds):
+            return np.array(cells, dtype=np.str_).reshape(array.shape)
+        if not any(issubclass(kind, (str, bool)) for kind in kinds):
             try:
-                return array.astype(np.float64)
+                return np.array([np.nan if cell == "" else cell for cell in cells], dtype=np.float64).reshape(
+                    array.shape
+                )
             except (TypeError, ValueError):
                 pass
     raise InputError(f"objects must be whole numbers or names, got an array of {array.dtype}")
@@ -244,62 +260,3 @@ def as_integers(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind != "U":
         return labels
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
-
-
-def faulty(codes: np.ndarray, n_objects: int | None) -> np.ndarray:
-    """Rows that are out of range or compare something with itself.
-
-    >>> faulty(np.array([[0, 1, 2], [0, 0, 2], [0, 1, 9]]), 3)
-    array([False,  True,  True])
-    """
-    limit = MOST_OBJECTS if n_objects is None else n_objects
-    bad = np.zeros(len(codes), dtype=bool)
-    for column in codes.T:
-        bad |= (column < 0) | (column >= limit)
-    if codes.shape[1] == 3:
-        i, j, k = codes.T
-        return bad | (i == j) | (i == k) | (j == k)
-    i, j, m, k = codes.T
-    same_pair = ((i == m) & (j == k)) | ((i == k) & (j == m))
-    return bad | (i == j) | (m == k) | same_pair
-
-
-def faulty_weights(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """Rows whose weight is negative, infinite or missing."""
-    if weights is None:
-        return np.zeros(n_rows, dtype=bool)
-    return ~(np.isfinite(weights) & (weights >= 0))
-
-
-def describe(
-    cells: Sequence[Any],
-    codes: Sequence[int],
-    n_objects: int | None,
-    named: bool,
-    weight: float | None = None,
-) -> str:
-    """Say in words what is wrong with one row."""
-    limit = MOST_OBJECTS if n_objects is None else n_objects
-    shown = f"({', '.join(map(str, cells))})"
-    for cell, code in zip(cells, codes, strict=True):
-        if code == UNREADABLE and (cell is None or cell == "" or cell != cell):
-            return f"{shown} has an empty cell"
-        if code == UNREADABLE:
-            return f"{cell!r} is not " + ("one of the names given" if named else "a whole number")
-        if code < 0:
-            return f"{shown} holds the negative index {code}"
-        if code >= limit:
-            return f"{shown} holds the index {code}, which is out of range for {limit} objects"
-    if bool(faulty(np.array([codes]), None)[0]):
-        return f"{shown} compares an object or a pair with itself"
-    return f"the weight {weight} is not a finite number of at least 0"
-
-
-def fault_error(place: str, what: str, n_bad: int, n_rows: int) -> InputError:
-    """The one sentence for rows that cannot be used."""
-    if n_bad == 1:
-        return InputError(f"{place}: {what}; correct this row or pass invalid='drop' to leave it out")
-    return InputError(
-        f"{place}: {what}, the first of {n_bad} invalid rows among {n_rows}; "
-        "correct them or pass invalid='drop' to leave them out"
-    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._comparing.checks import Fields, Invalid, checked
+from nearer._words import counted
 
 
 class Container:
@@ -29,8 +30,13 @@ class Container:
         names: Iterable[str] | None = None,
         invalid: Invalid = "error",
     ) -> None:
+        check: Callable[..., Fields] = checked
+        if is_frame(triplets):
+            from nearer._tables.frames import fields_of_given_frame
+
+            check = fields_of_given_frame
         self._freeze(
-            checked(
+            check(
                 triplets,
                 n_objects,
                 weights=weights,
@@ -95,8 +101,13 @@ class Container:
 
     @property
     def n_dropped(self) -> int:
-        """How many invalid or undecided rows were left out when this object was built."""
+        """How many invalid or undecided rows, or trials, were left out when this object was built."""
         return self._fields.n_dropped
+
+    @property
+    def ignored_columns(self) -> tuple[str, ...]:
+        """The columns of the file or frame that were not used when this object was built from it."""
+        return self._fields.ignored_columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -137,7 +148,7 @@ class Container:
                 key = key.astype(np.intp)
             if key.ndim != 1:
                 raise IndexError(f"rows are chosen by a one-dimensional index, got the shape {key.shape}")
-        return self._of(self._fields.take(key)._replace(n_dropped=0))
+        return self._of(self._fields.take(key)._replace(n_dropped=0, ignored_columns=()))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if dtype is not None and np.dtype(dtype) != self.indices.dtype:
@@ -162,24 +173,47 @@ class Container:
 
     __hash__ = None
 
+    def uncompared(self) -> np.ndarray:
+        """The indices of the objects that are in no comparison.
+
+        >>> from nearer import Comparisons
+        >>> Comparisons([[0, 1, 3]])
+        Comparisons(1 triplet, 4 objects, 1 object in no comparison (2))
+        >>> Comparisons([[0, 1, 3]]).uncompared()
+        array([2])
+        """
+        seen = np.zeros(self.n_objects, dtype=bool)
+        for column in self.indices.T:
+            seen[column] = True
+        return np.flatnonzero(~seen)
+
     def __repr__(self) -> str:
         kind = "triplet" if self.shape[1] == 3 else "quadruplet"
         parts = [counted(len(self), kind), counted(self.n_objects, "object")]
         parts += [
             part for part in ("names", "weights", "annotators", "groups") if getattr(self, part) is not None
         ]
+        if len(unseen := self.uncompared()):
+            first = [str(at) if self.names is None else self.names[at] for at in unseen[:3].tolist()]
+            shown = ", ".join(first + ["..."] * (len(unseen) > 3))
+            parts.append(f"{counted(len(unseen), 'object')} in no comparison ({shown})")
         if self.n_dropped:
             parts.append(f"{self.n_dropped} dropped")
+        if self.ignored_columns:
+            parts.append(f"ignored columns: {', '.join(self.ignored_columns)}")
         return f"Comparisons({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self)._of, (self._fields,)
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
+def is_frame(data: Any) -> bool:
+    """Whether something is a DataFrame or an Arrow table: its columns have names, and their order says nothing.
 
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame({"i": [0]})), is_frame([[0, 1, 2]]), is_frame(pd.Series([0]))
+    (True, False, False)
     """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+    return hasattr(data, "__dataframe__") or (
+        hasattr(data, "__arrow_c_stream__") and hasattr(data, "columns")
+    )

@@ -9,10 +9,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from nearer._comparing.checks import name_codes
-from nearer._comparing.container import Container, counted
+from nearer._comparing.container import Container
 from nearer._comparing.responses import flipped
 from nearer._comparing.splits import fold_of_rows, held_out_rows, units_of
 from nearer._random import RandomState, generator
+from nearer._words import counted
 from nearer.errors import InputError
 
 
@@ -187,7 +188,9 @@ class Operations(Container):
         indices = new_code[self.indices]
         inside = (indices >= 0).all(axis=1)
         names = None if self.names is None else tuple(self.names[code] for code in kept.tolist())
-        part = self._fields._replace(indices=indices, n_objects=len(kept), names=names, n_dropped=0)
+        part = self._fields._replace(
+            indices=indices, n_objects=len(kept), names=names, n_dropped=0, ignored_columns=()
+        )
         return self._of(part.take(inside))
 
     def _object_codes(self, objects: Any) -> np.ndarray:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer._comparing.faults import row_place
 from nearer.errors import InputError
 
 Zero = Literal["undecided", "second"]
+Coding = Literal["signs", "position", "object"]
+WORDS = {
+    **dict.fromkeys(("true", "yes", "first", "left", "a"), 1.0),
+    **dict.fromkeys(("false", "no", "second", "right", "b"), -1.0),
+}
+_MEANINGS = {
+    "signs": "numbers of answers for the first",
+    "position": "positions (1 the first, 2 the second)",
+    "object": "the objects chosen",
+}
 
 
 def flipped(rows: np.ndarray) -> np.ndarray:
@@ -21,57 +33,161 @@ def flipped(rows: np.ndarray) -> np.ndarray:
     return rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
 
 
-def as_votes(responses: ArrayLike, zero: Zero | None = None) -> np.ndarray:
+class Readings(NamedTuple):
+    """What responses are when taken for numbers, for words, or for one of the two objects; NaN if they are not.
+
+    Words and objects are 1 where they stand for the first, -1 for the second.
+    """
+
+    numbers: np.ndarray
+    words: np.ndarray
+    objects: np.ndarray
+
+
+class Answers:
+    """Settles what responses mean, and refuses those that could mean two things."""
+
+    def __init__(self, zero: Zero | None = None, coding: Coding | None = None) -> None:
+        _check_zero(zero, coding)
+        self._zero = zero
+        self._coding = "signs" if zero is not None else coding  # who says what 0 means speaks of signs
+        self._values: set[float] = set()
+        self._may_be_objects, self._differ = True, False
+
+    def signs(self, said: Readings, place: Callable[[int], str]) -> np.ndarray:
+        """Positive where the first answer won, negative where the second, 0 where neither; NaN if unreadable."""
+        if self._coding == "object":
+            return said.objects
+        numbers = np.where(np.isfinite(said.numbers), said.numbers, np.nan)
+        if self._coding == "position":
+            positions = np.select([numbers == 1, numbers == 2, numbers == 0], [1.0, -1.0, 0.0], np.nan)
+            return np.where(np.isnan(said.words), positions, said.words)
+        spoken = np.where(np.isnan(numbers), said.words, numbers)
+        if len(self._values) < 4:  # more than three different numbers are beyond doubt
+            self._values.update(np.unique(numbers[~np.isnan(numbers)]).tolist()[:4])
+        if self._zero == "second":
+            spoken[numbers == 0] = -1.0
+        if self._coding is None:
+            self._compare(said, place)
+            spoken = np.where(np.isnan(spoken), said.objects, spoken)
+        return spoken
+
+    def _compare(self, said: Readings, place: Callable[[int], str]) -> None:
+        """Notice words that are also the name of the other object, and numbers that may be indices."""
+        clash = said.words * said.objects < 0
+        if clash.any():
+            raise InputError(
+                f"{place(int(np.argmax(clash)))}: the response could be the position or the name of an object; "
+                "pass coding='position' or coding='object'"
+            )
+        number, is_object = ~np.isnan(said.numbers), ~np.isnan(said.objects)
+        self._may_be_objects &= not (number & ~is_object).any()
+        self._differ |= bool((number & is_object & (said.numbers != said.objects)).any())
+
+    def check(self) -> None:
+        """Refuse responses that, all of them taken together, have two meanings.
+
+        Many people code booleans as 0 and 1, or the answers as 1 and 2; reading these as "undecided" or as
+        counts would silently give another data set.
+        """
+        possible = ["signs"]
+        if {1.0, 2.0} <= self._values <= {0.0, 1.0, 2.0}:
+            possible.append("position")
+        if self._may_be_objects and self._differ:
+            possible.append("object")
+        if self._coding is None and len(possible) > 1:
+            shown = ", ".join(f"{value:g}" for value in sorted(self._values)[:3])
+            raise InputError(
+                f"the responses ({shown}{', ...' if len(self._values) > 3 else ''}) could be "
+                f"{' or '.join(_MEANINGS[coding] for coding in possible)}; "
+                f"pass {' or '.join(f'coding={coding!r}' for coding in possible)}, or write 1 and -1"
+            )
+        if self._zero is None and self._values == {0.0, 1.0}:
+            raise InputError(
+                "the responses are all 0 or 1, where 0 may mean 'the second is nearer' or 'undecided'; "
+                "pass zero='second' or zero='undecided'"
+            )
+
+
+def as_votes(
+    responses: ArrayLike, rows: np.ndarray, zero: Zero | None = None, coding: Coding | None = None
+) -> np.ndarray:
     """Responses as votes: one row a question, votes for its first and for its second answer.
 
-    A response that is no finite number gives NaN votes; it is for the caller to refuse or drop them.
+    A response that cannot be read gives NaN votes; it is for the caller to refuse or drop them.
 
-    >>> as_votes([1, -3, 0])
+    >>> as_votes([1, -3, 0], np.array([[0, 1, 2]] * 3))
     array([[1., 0.],
            [0., 3.],
            [0., 0.]])
     """
-    check_zero(zero)
+    answers = Answers(zero, coding)
     array = np.asarray(responses)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"responses must be booleans or numbers, got an array of {array.dtype}")
-    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind != "b":
+    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf" and coding in (None, "signs"):
         votes = array.astype(np.float64)
         votes[~(np.isfinite(votes) & (votes >= 0)).all(axis=1)] = np.nan
         return votes
     if array.ndim != 1:
         raise InputError(f"responses must have the shape (q,), or (q, 2) for votes, got {array.shape}")
-    signed = signed_responses(array, zero)
-    if zero is None and array.dtype.kind != "b":
-        refuse_ambiguous(set(np.unique(signed).tolist()))
-    signed = np.where(np.isfinite(signed), signed, np.nan)
+    if len(array) != len(rows):
+        raise InputError(f"there are {len(rows)} questions but {len(array)} responses; give one for each")
+    signed = answers.signs(_readings(array, rows), row_place)
+    answers.check()
     return np.column_stack([np.maximum(signed, 0), np.maximum(-signed, 0)])
 
 
-def check_zero(zero: str | None) -> None:
-    """Refuse an unknown meaning of 0."""
+def _readings(responses: np.ndarray, rows: np.ndarray) -> Readings:
+    """The readings of an array of responses to questions about the objects in `rows`."""
+    nothing = np.full(len(responses), np.nan)
+    if responses.dtype.kind == "b":
+        return Readings(nothing, np.where(responses, 1.0, -1.0), nothing)
+    if responses.dtype.kind in "iuf":
+        is_index = rows.shape[1] == 3 and rows.dtype.kind in "iuf"
+        objects = which_object(responses, *rows[:, 1:].T) if is_index else nothing
+        return Readings(responses.astype(np.float64), nothing, objects)
+    cells, position = np.unique(responses.astype(np.str_), return_inverse=True)
+    numbers = np.array([number(cell) for cell in cells.tolist()])[position]
+    words = np.array([WORDS.get(cell.strip().lower(), np.nan) for cell in cells.tolist()])[position]
+    if rows.shape[1] == 4 or rows.dtype.kind in "iuf":
+        return Readings(numbers, words, nothing)
+    said, first, second = (np.char.lower(part.astype(np.str_)) for part in (responses, *rows[:, 1:].T))
+    return Readings(numbers, words, which_object(said, first, second))
+
+
+def which_object(said: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """1 where what was said is the first object, -1 where it is the second, NaN where it is neither or both.
+
+    >>> which_object(np.array([4, 5, 6]), np.array([4, 4, 4]), np.array([5, 5, 5]))
+    array([ 1., -1., nan])
+    """
+    is_first, is_second = said == first, said == second
+    return np.select([is_first & ~is_second, is_second & ~is_first], [1.0, -1.0], np.nan)
+
+
+def number(cell: str) -> float:
+    """The number that a cell spells, or NaN.
+
+    >>> number("2.5"), number("two")
+    (2.5, nan)
+    """
+    try:
+        return float(cell)
+    except ValueError:
+        return float("nan")
+
+
+def check_coding(coding: str | None) -> None:
+    """Refuse an unknown coding of responses."""
+    if coding not in (None, *_MEANINGS):
+        raise InputError(f"coding={coding!r} is not known; pass one of {', '.join(map(repr, _MEANINGS))}")
+
+
+def _check_zero(zero: str | None, coding: str | None) -> None:
+    check_coding(coding)
     if zero not in (None, "undecided", "second"):
         raise InputError(f"zero={zero!r} is not known; pass 'undecided' or 'second', or leave it out")
-
-
-def signed_responses(responses: np.ndarray, zero: Zero | None) -> np.ndarray:
-    """Positive where the first answer won, negative where the second, 0 where neither."""
-    if responses.dtype.kind == "b":
-        return np.where(responses, 1.0, -1.0)
-    signed = responses.astype(np.float64)
-    return np.where(signed == 0, -1.0, signed) if zero == "second" else signed
-
-
-def refuse_ambiguous(responses: set[float]) -> None:
-    """Refuse responses that are all 0 or 1.
-
-    Many people code booleans so; taking 0 for "undecided" would silently throw half of their answers away.
-    """
-    if responses == {0.0, 1.0}:
-        raise InputError(
-            "the responses are all 0 or 1, where 0 may mean 'the second is nearer' or 'undecided'; "
-            "pass zero='second' or zero='undecided'"
-        )
+    if zero is not None and coding not in (None, "signs"):
+        raise InputError(f"zero={zero!r} goes with coding='signs', not with coding={coding!r}; leave one out")
 
 
 def answered(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

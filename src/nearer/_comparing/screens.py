@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._comparing.checks import UNREADABLE, Invalid, check_invalid, check_names, encode
+from nearer._comparing.checks import Invalid, check_invalid, check_names, encode
+from nearer._comparing.faults import UNREADABLE, fault_error, is_missing, row_place
 from nearer.errors import InputError
 
 
@@ -27,14 +28,21 @@ class Lists:
     """Lists of objects, perhaps of different lengths: their cells in a row, and a mask (lists, longest)."""
 
     def __init__(self, lists: Any) -> None:
+        if hasattr(
+            lists, "columns"
+        ):  # a frame: iterating over it gives its columns, and short lists have gaps
+            lists = [_without_end(row) for row in np.asarray(lists, dtype=object).tolist()]
         if isinstance(lists, np.ndarray) and lists.ndim == 2:
             self.flat, lengths = lists.ravel(), np.full(len(lists), lists.shape[1])
         else:
             parts = [np.atleast_1d(np.asarray(part)) for part in lists]
             lengths = np.array([len(part) for part in parts], dtype=np.int64)
-            full = [part for part in parts if len(part)]  # an empty list has no type of its own
-            self.flat = np.concatenate(full) if full else np.empty(0, dtype=np.int64)
+            self.flat = _joined(parts)
         self.mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
+
+    def list_of(self, cell: int) -> int:
+        """The list that a cell is in."""
+        return int(np.nonzero(self.mask)[0][cell])
 
     def fill(self, codes: np.ndarray) -> np.ndarray:
         """The codes of the cells as a table, `UNREADABLE` beyond the end of a list."""
@@ -61,17 +69,53 @@ def probes_of(probe: ArrayLike, lists: Lists) -> np.ndarray:
     return probes
 
 
-def encoded(arrays: Sequence[np.ndarray], fields: TrialFields) -> tuple[list[np.ndarray], TrialFields]:
-    """The codes of several arrays of objects, and the fields with the names that were found."""
-    check_invalid(fields.get("invalid", "error"))
+def _without_end(row: list[Any]) -> list[Any]:
+    """A row of a frame without the missing cells at its end."""
+    while row and is_missing(row[-1]):
+        row = row[:-1]
+    return row
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """The cells of all lists; names in some and indices in others are refused."""
+    full = [
+        (row, part) for row, part in enumerate(parts) if len(part)
+    ]  # an empty list has no type of its own
+    if not full:
+        return np.empty(0, dtype=np.int64)
+    texts = [
+        part.dtype.kind not in "biuf" and any(isinstance(cell, str) for cell in part) for _, part in full
+    ]
+    if any(texts) and not all(texts):
+        row = full[texts.index(not texts[0])][0]
+        raise InputError(
+            f"{row_place(row)}: some lists give objects by name and others by index; use one or the other"
+        )
+    return np.concatenate([part for _, part in full])
+
+
+def encoded(
+    probes: np.ndarray, lists: Sequence[tuple[Lists, np.ndarray]], fields: TrialFields
+) -> tuple[list[np.ndarray], TrialFields]:
+    """The codes of the probes and of the cells of lists, and the fields with the names that were found."""
+    invalid = fields.get("invalid", "error")
+    check_invalid(invalid)
+    arrays = [probes, *(cells for _, cells in lists)]
     codes, names = encode(arrays, check_names(fields.get("names")))
-    if fields.get("invalid", "error") == "error":
-        for array, numbers in zip(arrays, codes, strict=True):
+    if invalid == "error":
+        owners: list[Callable[[int], int]] = [int, *(part.list_of for part, _ in lists)]
+        for array, numbers, row_of in zip(arrays, codes, owners, strict=True):
             if (numbers == UNREADABLE).any():
-                cell = array[int(np.argmax(numbers == UNREADABLE))].item()
-                kind = "one of the names given" if isinstance(cell, str) else "a whole number"
-                raise InputError(f"{cell!r} is not {kind}; correct it or pass invalid='drop' to leave it out")
+                at = int(np.argmax(numbers == UNREADABLE))
+                raise fault_error(row_place(row_of(at)), _unreadable(array[at]), 1, len(probes))
     return codes, TrialFields(**{**fields, "names": names})
+
+
+def _unreadable(cell: Any) -> str:
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    if is_missing(cell):
+        return f"{cell!r} is no object (NA, nan, null and None are none unless names=[...] lists them)"
+    return f"{cell!r} is not " + ("one of the names given" if isinstance(cell, str) else "a whole number")
 
 
 def picked_of(shown: np.ndarray, offered: Lists, picks: np.ndarray, picked: Lists) -> np.ndarray:

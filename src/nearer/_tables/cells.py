@@ -1,4 +1,4 @@
-"""Cells of Arrow columns as numbers: object codes, responses, weights and labels."""
+"""Cells of Arrow columns as numbers: what each different cell stands for, weights, responses and labels."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._comparing.checks import UNREADABLE, whole_codes
+from nearer._comparing.checks import whole_codes
+from nearer._comparing.faults import UNREADABLE
+from nearer._comparing.responses import number
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _FIRST_ROWS = 1 << 16
-RESPONSES = {"true": 1.0, "yes": 1.0, "false": -1.0, "no": -1.0}
 
 
 class Growing:
@@ -27,6 +28,9 @@ class Growing:
     def __init__(self, dtype: Any, width: int | None = None) -> None:
         self._array = np.empty((_FIRST_ROWS,) if width is None else (_FIRST_ROWS, width), dtype=dtype)
         self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
 
     def append(self, rows: np.ndarray) -> None:
         """Add rows at the end."""
@@ -89,58 +93,6 @@ class Vocabulary:
         self._values = np.concatenate([self._values, np.array([*new.values()], dtype=self._values.dtype)])
 
 
-class Objects:
-    """Turns columns of indices or of names into codes, and collects the names."""
-
-    def __init__(self, width: int, names: Sequence[str] | None, *, numeric: bool, typed: bool) -> None:
-        self.numeric = numeric
-        self._typed = typed
-        self._fixed = names is not None
-        self._codes = {name: code for code, name in enumerate(names or ())}
-        self._cells = Vocabulary(whole_number if numeric else self._name_code)
-        self._may_mix = not (numeric or typed or self._fixed)
-        self._is_number: list[bool] = []  # by the code of a name, whether it looks like a number
-        self._columns_with_text = np.zeros(width, dtype=bool)
-
-    def codes(self, columns: Sequence[pa.Array]) -> np.ndarray:
-        """Codes of shape (rows, columns), `UNREADABLE` for what is missing, no number or no known name."""
-        if not any(is_text(column.type) for column in columns):
-            return np.column_stack([_whole_numbers(column) for column in columns])
-        codes = np.column_stack([self._cells.values(column) for column in columns])
-        if self._may_mix and not self._columns_with_text.all():
-            text = ~np.array([*self._is_number, True])[np.maximum(codes, -1)]
-            self._columns_with_text |= (text & (codes >= 0)).any(axis=0)
-        return codes
-
-    def _name_code(self, cell: str) -> int:
-        name = cell if self._typed else cell.strip()
-        if not name or self._fixed:
-            return self._codes.get(name, UNREADABLE)
-        if name not in self._codes:
-            self._is_number.append(whole_number(name) != UNREADABLE)
-        return self._codes.setdefault(name, len(self._codes))
-
-    def check_columns(self, roles: Sequence[str], place: Callable[[int], str]) -> None:
-        """Refuse a table in which some columns hold names and others nothing but whole numbers."""
-        numbers = [role for role, text in zip(roles, self._columns_with_text, strict=False) if not text]
-        if self._may_mix and 0 < len(numbers) < len(self._columns_with_text):
-            raise InputError(
-                f"{place(0)}: the column {numbers[0]!r} holds whole numbers and others hold names; use "
-                "indices or names throughout, or pass names=[...] if those numbers are names"
-            )
-
-    def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:
-        """The names; those that were found are sorted, and the indices changed in place to fit."""
-        if self._fixed or self.numeric:
-            return tuple(self._codes) or None
-        names = sorted(self._codes)
-        rank = np.empty(len(names), dtype=np.int32)
-        rank[[self._codes[name] for name in names]] = np.arange(len(names))
-        for start in range(0, len(indices), 1 << 18):
-            indices[start : start + (1 << 18)] = rank[indices[start : start + (1 << 18)]]
-        return tuple(names)
-
-
 class Labels:
     """Collects a column of annotators or groups."""
 
@@ -154,7 +106,7 @@ class Labels:
     def codes(self, column: pa.Array) -> np.ndarray:
         """Numbers as they are, strings numbered as they come, `UNREADABLE` where missing or not whole."""
         self._is_text = is_text(column.type)
-        return self._cells.values(column) if self._is_text else _whole_numbers(column)
+        return self._cells.values(column) if self._is_text else whole_numbers(column)
 
     def _new_label(self, cell: str) -> int:
         self._labels.append(cell)
@@ -229,7 +181,7 @@ def _is_plain_integer(label: str) -> bool:
     )
 
 
-def _whole_numbers(column: pa.Array) -> np.ndarray:
+def whole_numbers(column: pa.Array) -> np.ndarray:
     """Numbers of an Arrow column as int64, `UNREADABLE` where they are missing or not whole."""
     import pyarrow as pa
 
@@ -248,19 +200,17 @@ def _whole_numbers(column: pa.Array) -> np.ndarray:
 class Numbers:
     """Turns a column of responses or weights into floats, NaN for what is no number."""
 
-    def __init__(self, words: Mapping[str, float] | None = None) -> None:
-        self._words = words or {}
-        self._cells = Vocabulary(self._number, np.float64, np.nan)
+    def __init__(self) -> None:
+        self._cells = Vocabulary(number, np.float64, np.nan)
 
     def values(self, column: pa.Array) -> np.ndarray:
-        """The numbers; booleans are 1 and -1, and words what they stand for."""
+        """The numbers; booleans are none."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         if is_text(column.type):
             return self._cells.values(column)
         if pa.types.is_boolean(column.type):
-            column = pc.if_else(column, 1.0, -1.0)
+            return np.full(len(column), np.nan)
         try:
             return column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -268,8 +218,20 @@ class Numbers:
                 f"responses and weights must be numbers, got a column of {column.type}"
             ) from None
 
-    def _number(self, cell: str) -> float:
-        try:
-            return self._words.get(cell.strip().lower()) or float(cell)
-        except ValueError:
-            return float("nan")
+
+class Words:
+    """Turns a column of words into the numbers they stand for, NaN for what is no known word."""
+
+    def __init__(self, meanings: Mapping[str, float]) -> None:
+        self._cells = Vocabulary(lambda cell: meanings.get(cell.strip().lower(), np.nan), np.float64, np.nan)
+
+    def values(self, column: pa.Array) -> np.ndarray:
+        """The numbers; booleans are 1 and -1."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if is_text(column.type):
+            return self._cells.values(column)
+        if pa.types.is_boolean(column.type):
+            return pc.if_else(column, 1.0, -1.0).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        return np.full(len(column), np.nan)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearer._comparing.checks import UNREADABLE, Fields
+from nearer._comparing.checks import Fields
+from nearer._comparing.faults import MISSING, UNREADABLE
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import whole_number
 from nearer._tables.columns import Layout, layout_of, positional
-from nearer._tables.opening import open_text
+from nearer._tables.opening import arrow_memory, open_bytes, open_text
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ TextColumns = bool | Literal["objects"]  # which columns to read as text rather 
 _PEEKED_ROWS = 10_000
 _BLOCK_BYTES = 1 << 18
 _BATCH_ROWS = 1 << 17
+_CHUNK_BYTES = 1 << 21
 
 
 def read_csv(
@@ -30,7 +33,8 @@ def read_csv(
     """The comparisons of a delimited text file.
 
     Columns are first read as the types they seem to have; where that fails, objects and then all columns
-    are read as text, which is slower and tells which cell is wrong.
+    are read as text, which is slower and tells which cell is wrong. Where Arrow cannot cut the file into cells, it is
+    read in chunks, and those that are at fault are cut by hand.
     """
     import pyarrow as pa
 
@@ -41,11 +45,13 @@ def read_csv(
         try:
             for batch in source.batches(as_text):
                 assembler.add(batch)
+            return assembler.finish()
         except pa.ArrowInvalid as error:
-            if as_text is True or source.is_ragged:
-                raise source.explained(error) from None
-            continue
-        break
+            if str(error).startswith("CSV parse error"):
+                break  # rows of different lengths: reading cells as text does not help
+    assembler = source.assembler()
+    for batch in source.batches_by_chunk():
+        assembler.add(batch)
     return assembler.finish(source.n_skipped)
 
 
@@ -56,7 +62,8 @@ class CsvSource:
         self, path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
     ) -> None:
         self.path, self.wanted = path, wanted
-        self.n_skipped, self.is_ragged = 0, False
+        self.missing = MISSING - set(wanted.names or ())
+        self.n_skipped = 0
         with open_text(path) as stream:
             start = next((line for line in stream if line.strip()), "")
         if not start:
@@ -73,7 +80,7 @@ class CsvSource:
         data = rows[1:] if self.has_header else rows
         if not data:
             raise InputError(f"{path}: there is a header but no comparison below it")
-        first = [data[0][position].strip() for position in self.layout.objects if position < len(data[0])]
+        first = self._first_objects(data)
         is_named = wanted.names is not None and set(first) <= set(wanted.names)
         self.numeric = not is_named and all(whole_number(cell) != UNREADABLE for cell in first)
 
@@ -84,7 +91,7 @@ class CsvSource:
             reader = csv.reader(stream, delimiter=self.delimiter)
             try:
                 for cells in reader:
-                    if len(cells) > 1 or (cells and cells[0].strip()):
+                    if _is_row(cells):
                         yield line + 1, cells
                     # a quoted cell may go over several lines: the next row starts after it
                     line = reader.line_num
@@ -109,6 +116,14 @@ class CsvSource:
         except InputError as error:
             raise InputError(f"{error}, or header=False if this line is a comparison itself") from None
 
+    def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
+        """The objects of the first row that lacks none."""
+        for row in rows:
+            cells = [row[position].strip() for position in self.layout.objects if position < len(row)]
+            if len(cells) == len(self.layout.objects) and not self.missing & set(cells):
+                return cells
+        return [""]
+
     def assembler(self) -> Assembler:
         """A fresh assembler for this file."""
         return Assembler(
@@ -117,33 +132,49 @@ class CsvSource:
             numeric=self.numeric,
             typed=False,
             place=lambda row: f"{self.path}, line {self.line_of(row)}",
+            source=str(self.path),
         )
 
     def batches(self, as_text: TextColumns) -> Iterator[pa.RecordBatch]:
         """The columns that matter, in the order of their roles."""
         from pyarrow import csv as arrow_csv
 
-        self.n_skipped = 0
-        names = [f"column {position}" for position in range(self.width)]
-        types = {
-            names[position]: kind for position, kind in zip(self.positions, self._types(as_text), strict=True)
-        }
         with arrow_csv.open_csv(
             str(self.path),
-            arrow_csv.ReadOptions(
-                column_names=names, skip_rows=self.n_header_lines, block_size=_BLOCK_BYTES, use_threads=False
-            ),
-            arrow_csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=self._on_ragged_row
-            ),
-            arrow_csv.ConvertOptions(
-                column_types=types,
-                include_columns=[names[position] for position in self.positions],
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
+            self._read_options(self.n_header_lines, _BLOCK_BYTES),
+            self._parse_options(),
+            self._convert_options(as_text),
         ) as reader:
             yield from _larger(reader)
+
+    def _read_options(self, n_lines_to_skip: int, block_size: int) -> Any:
+        from pyarrow import csv as arrow_csv
+
+        names = [f"column {position}" for position in range(self.width)]
+        return arrow_csv.ReadOptions(
+            column_names=names, skip_rows=n_lines_to_skip, block_size=block_size, use_threads=False
+        )
+
+    def _parse_options(self) -> Any:
+        """How rows are cut into cells.
+
+        There is no `invalid_row_handler`: a thread of Arrow may let go of it while the interpreter ends, and
+        abort the process.
+        """
+        from pyarrow import csv as arrow_csv
+
+        return arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+
+    def _convert_options(self, as_text: TextColumns) -> Any:
+        from pyarrow import csv as arrow_csv
+
+        names = [f"column {position}" for position in self.positions]
+        return arrow_csv.ConvertOptions(
+            column_types=dict(zip(names, self._types(as_text), strict=True)),
+            include_columns=names,
+            null_values=sorted(self.missing),
+            strings_can_be_null=True,
+        )
 
     @property
     def positions(self) -> list[int]:
@@ -159,14 +190,56 @@ class CsvSource:
             typed |= {role: pa.int32() for role in list(self.layout.roles)[: len(self.layout.objects)]}
         return [typed.get(role, text) for role in self.layout.roles]
 
-    def _on_ragged_row(self, row: Any) -> str:
-        if not row.text.strip():
-            return "skip"
-        if self.wanted.invalid == "drop":
-            self.n_skipped += 1
-            return "skip"
-        self.is_ragged = True
-        return "error"
+    def batches_by_chunk(self) -> Iterator[pa.RecordBatch]:
+        """The columns that matter, as text; a chunk of the file that Arrow cannot cut into cells is cut by hand."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        self.n_skipped = 0
+        parse, convert = self._parse_options(), self._convert_options(as_text=True)
+        for n_chunk, chunk in enumerate(self._chunks()):
+            read = self._read_options(0 if n_chunk else self.n_header_lines, len(chunk))
+            try:
+                table = arrow_csv.read_csv(arrow_memory(chunk), read, parse, convert)
+            except pa.ArrowInvalid as error:
+                table = self._cut_by_hand(chunk, error, first=not n_chunk)
+            yield from table.combine_chunks().to_batches()
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Parts of the file that end with a line, outside of quotes."""
+        with open_bytes(self.path) as stream:
+            while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
+                while chunk.count(b'"') % 2 and (line := stream.readline()):
+                    chunk += line
+                yield chunk
+
+    def _cut_by_hand(self, chunk: bytes, error: Exception, first: bool) -> pa.Table:
+        """The rows of a chunk, without those that are blank or, if the caller wants so, of another length."""
+        import pyarrow as pa
+
+        text = chunk.decode("utf-8-sig" if first else "utf-8", errors="surrogateescape")
+        try:
+            rows = list(filter(_is_row, csv.reader(StringIO(text, newline=""), delimiter=self.delimiter)))
+            rows = rows[1:] if first and self.has_header else rows
+            whole = [cells for cells in rows if len(cells) == self.width]
+            if len(whole) < len(rows) and self.wanted.invalid == "error":
+                raise self.explained(error)
+            self.n_skipped += len(rows) - len(whole)
+            columns = [
+                [None if cells[position] in self.missing else cells[position] for cells in whole]
+                for position in self.positions
+            ]
+            return pa.table(
+                [pa.array(column, pa.string()) for column in columns], names=list(self.layout.roles)
+            )
+        except (csv.Error, UnicodeEncodeError):
+            raise self.explained(error) from None
+
+    def _ragged(self, line: int, cells: Sequence[str]) -> InputError:
+        return InputError(
+            f"{self.path}, line {line}: {len(cells)} cells where the first line has {self.width}; "
+            "correct this line or pass invalid='drop' to leave it out"
+        )
 
     def line_of(self, row: int) -> int:
         """The line of the file on which a row of data starts, from 1."""
@@ -177,10 +250,7 @@ class CsvSource:
         for line, cells in self.rows():
             self._check_encoding(line, cells)
             if len(cells) != self.width:
-                return InputError(
-                    f"{self.path}, line {line}: {len(cells)} cells where the first line has {self.width}; "
-                    "correct this line or pass invalid='drop' to leave it out"
-                )
+                return self._ragged(line, cells)
         return InputError(f"{self.path}: {str(error).splitlines()[0]}; is this a text file with columns?")
 
 
@@ -197,6 +267,11 @@ def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             parts = []
     if parts:
         yield from pa.Table.from_batches(parts).combine_chunks().to_batches()
+
+
+def _is_row(cells: Sequence[str]) -> bool:
+    """Whether a line is more than blanks."""
+    return len(cells) > 1 or bool(cells and cells[0].strip())
 
 
 def delimiter_of(line: str) -> str:

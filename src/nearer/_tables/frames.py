@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._comparing.checks import Fields, Invalid, check_invalid, check_names, row_place
-from nearer._comparing.responses import Zero
+from nearer._comparing.checks import Fields
+from nearer._comparing.faults import row_place
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import is_text
 from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
@@ -19,43 +19,74 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH_ROWS = 1 << 18
+Columns = Mapping[str, str | int]
 
 
-def fields_of_frame(
-    frame: Any,
-    *,
-    columns: Mapping[str, str | int] | None = None,
-    names: Iterable[str] | None = None,
-    n_objects: int | None = None,
-    zero: Zero | None = None,
-    invalid: Invalid = "error",
-) -> Fields:
-    """The comparisons of a DataFrame."""
-    check_invalid(invalid)
-    wanted = Wanted(check_names(names), n_objects, zero, invalid)
+def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Fields:
+    """The comparisons of a DataFrame; options as for `Wanted`."""
+    wanted = Wanted(**options)
+    layout = layout_of(_header(frame), columns, "the frame")
+    positions = list(layout.roles.values())
     if hasattr(frame, "iloc"):  # pandas: convert no column but those that matter, others may hold anything
-        layout = layout_of(list(frame.columns), columns, "the frame")
-        table = _from_pandas(frame.iloc[:, list(layout.roles.values())], list(layout.roles))
+        table = _from_pandas(frame.iloc[:, positions], list(layout.roles))
     else:
-        whole = _as_arrow(frame)
-        layout = layout_of(whole.column_names, columns, "the frame")
-        table = whole.select(list(layout.roles.values()))
+        table = _as_arrow(frame).select(positions)
     return fields_of_table(table, layout, wanted)
 
 
-def fields_of_records(
-    records: Iterable[Mapping[str, Any]],
-    *,
-    columns: Mapping[str, str | int] | None = None,
-    names: Iterable[str] | None = None,
+def fields_of_given_frame(
+    frame: Any,
     n_objects: int | None = None,
-    zero: Zero | None = None,
-    invalid: Invalid = "error",
+    *,
+    weights: Any = None,
+    annotators: Any = None,
+    groups: Any = None,
+    **options: Any,
 ) -> Fields:
-    """The comparisons of a list of dicts."""
+    """The comparisons of a DataFrame where an array might have been given."""
+    for role, values in (("weight", weights), ("annotator", annotators), ("group", groups)):
+        if values is not None:
+            raise InputError(f"{role}s of a frame are a column of it; add the column {role!r} to the frame")
+    try:
+        return fields_of_frame(frame, n_objects=n_objects, **options)
+    except InputError as error:
+        raise InputError(
+            str(error).replace("pass columns", "use Comparisons.from_frame with columns")
+        ) from None
+
+
+def questions_of_frame(frame: Any) -> np.ndarray:
+    """The objects of a DataFrame of questions, in their order: anchor, a, b."""
+    header = _header(frame)
+    try:
+        layout = layout_of(header, None, "the frame")
+    except InputError:  # the responses come by themselves
+        layout = layout_of([*header, "response"], None, "the frame")
+    if hasattr(frame, "iloc"):
+        return frame.iloc[:, list(layout.objects)].to_numpy()
+    columns = [_as_arrow(frame).column(at) for at in layout.objects]
+    return np.column_stack([column.to_pylist() if is_text(column.type) else column for column in columns])
+
+
+def says_which_is_odd(frame: Any) -> bool:
+    """Whether the columns of a DataFrame are those of odd-one-out trials."""
+    try:
+        return layout_of(_header(frame), None, "the frame").odd_one_out
+    except InputError:
+        return False
+
+
+def _header(frame: Any) -> list[Any]:
+    return list(frame.columns) if hasattr(frame, "iloc") else _as_arrow(frame).column_names
+
+
+def fields_of_records(
+    records: Iterable[Mapping[str, Any]], *, columns: Columns | None = None, **options: Any
+) -> Fields:
+    """The comparisons of a list of dicts; options as for `Wanted`."""
     import pyarrow as pa
 
-    check_invalid(invalid)
+    wanted = Wanted(**options)
     rows = list(records)
     keys = list(dict.fromkeys(key for row in rows for key in row))
     if not rows:
@@ -63,14 +94,13 @@ def fields_of_records(
     layout = layout_of(keys, columns, "the records")
     roles = {role: keys[position] for role, position in layout.roles.items()}
     arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
-    wanted = Wanted(check_names(names), n_objects, zero, invalid)
     return fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
 
 
 def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Fields:
     """The comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
     numeric = holds_indices(table.schema, layout, "the table")
-    assembler = Assembler(layout, wanted, numeric=numeric, typed=True, place=row_place)
+    assembler = Assembler(layout, wanted, numeric=numeric, typed=True, place=row_place, source="the table")
     for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
         assembler.add(batch)
     return assembler.finish()

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer._comparing.checks import Fields
+from nearer._comparing.faults import is_missing
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.columns import layout_of
-from nearer._tables.opening import open_bytes
+from nearer._tables.opening import arrow_memory, open_bytes
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _CHUNK_BYTES = 1 << 22
+_PEEKED_LINES = 1000
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -54,7 +57,17 @@ class JsonSource:
         self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
         self.first = {role: record[key] for role, key in self.keys.items()}
         self.object_roles = list(self.keys)[: len(self.layout.objects)]
-        self.numeric = not any(isinstance(self.first[role], str) for role in self.object_roles)
+        self.numeric = not any(isinstance(cell, str) for cell in self._first_objects())
+
+    def _first_objects(self) -> list[Any]:
+        """The objects of the first record that lacks none."""
+        for line, text in islice(self._lines(), _PEEKED_LINES):
+            record = self._record(line, text)
+            if isinstance(record, dict):
+                cells = [record.get(self.keys[role]) for role in self.object_roles]
+                if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
+                    return cells
+        return [self.first[role] for role in self.object_roles]
 
     def assembler(self) -> Assembler:
         """A fresh assembler for this file."""
@@ -64,6 +77,7 @@ class JsonSource:
             numeric=self.numeric,
             typed=True,
             place=lambda row: f"{self.path}, line {self._line_of(row)}",
+            source=str(self.path),
         )
 
     def batches(self, by_hand: bool) -> Iterator[pa.RecordBatch]:
@@ -77,7 +91,7 @@ class JsonSource:
         schema = pa.schema([(self.keys[role], self._type(role)) for role in self.keys])
         for chunk in self._chunks():
             table = arrow_json.read_json(
-                pa.BufferReader(chunk),
+                arrow_memory(chunk),
                 arrow_json.ReadOptions(block_size=len(chunk) + 1, use_threads=False),
                 arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
             )
@@ -103,7 +117,8 @@ class JsonSource:
         records: list[dict[str, Any]] = []
         for line, text in self._lines():
             record = self._record(line, text)
-            if not isinstance(record, InputError):
+            if isinstance(record, dict):
+                self._check_kinds(line, record)
                 records.append(record)
             elif self.wanted.invalid == "drop":
                 self.n_skipped += 1
@@ -113,6 +128,16 @@ class JsonSource:
                 yield self._batch(records)
                 records = []
         yield self._batch(records)
+
+    def _check_kinds(self, line: int, record: Mapping[str, Any]) -> None:
+        """Refuse a number where other objects have names; a name among numbers is simply no number."""
+        for role in () if self.numeric else self.object_roles:
+            cell = record.get(self.keys[role])
+            if isinstance(cell, (int, float)) and not is_missing(cell):
+                raise InputError(
+                    f"{self.path}, line {line}: the object {cell!r} in {self.keys[role]!r} is a number, where others "
+                    f'have names; use indices or names throughout, or write "{cell}" if that is its name'
+                )
 
     def _batch(self, records: list[dict[str, Any]]) -> pa.RecordBatch:
         import pyarrow as pa

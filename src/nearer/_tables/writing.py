@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer._comparing.checks import Fields
+from nearer._comparing.faults import MISSING
 from nearer._tables.frames import object_roles
 from nearer._tables.opening import open_bytes
 from nearer.errors import InputError
@@ -52,7 +53,7 @@ def write_text(fields: Fields, temporary: Path, path: Path) -> None:
         _write_lines(
             fields,
             stream,
-            lambda cell: _csv_cell(cell, delimiter, path),
+            lambda cell: _csv_cell(cell, delimiter, path, fields.names or ()),
             lambda roles: ["", *[delimiter] * (len(roles) - 1), "\n"],
         )
 
@@ -99,12 +100,12 @@ def _json_pieces(roles: list[str]) -> list[str]:
     return [f'{{"{roles[0]}": ', *[f', "{role}": ' for role in roles[1:]], "}\n"]
 
 
-def _csv_cell(cell: str, delimiter: str, path: Path) -> str:
+def _csv_cell(cell: str, delimiter: str, path: Path, names: Sequence[str]) -> str:
     """A cell with quotes where it needs them."""
-    if not cell or cell != cell.strip():
+    if cell != cell.strip() or (cell in MISSING and cell not in names):
         raise InputError(
-            f"{path}: a text file cannot keep {cell!r}, empty or with blanks at its ends; "
-            "write parquet or jsonl"
+            f"{path}: a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is "
+            "there; write parquet or jsonl"
         )
     if any(sign in cell for sign in (delimiter, '"', "\n", "\r")):
         return '"' + cell.replace('"', '""') + '"'

@@ -1,0 +1,102 @@
+"""What is wrong with a row, and the sentence that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from nearer.errors import InputError
+
+UNREADABLE = np.iinfo(np.int64).min  # stands for a cell that is missing, no whole number, or no known name
+MOST_OBJECTS = np.iinfo(np.int32).max
+# what programs write where there is nothing; none of these becomes an object, unless `names` lists it
+MISSING = frozenset(("", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"))
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says that there is nothing in it.
+
+    >>> is_missing("NA"), is_missing(float("nan")), is_missing(None), is_missing("Nan")
+    (True, True, True, False)
+    """
+    if isinstance(cell, str):
+        return cell.strip() in MISSING
+    return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ == "NAType"
+
+
+def row_place(row: int) -> str:
+    """How a row of an array is named in an error."""
+    return f"row {row} (counting from 0)"
+
+
+def faulty(codes: np.ndarray, n_objects: int | None) -> np.ndarray:
+    """Rows that are out of range or compare something with itself.
+
+    >>> faulty(np.array([[0, 1, 2], [0, 0, 2], [0, 1, 9]]), 3)
+    array([False,  True,  True])
+    """
+    limit = MOST_OBJECTS if n_objects is None else n_objects
+    bad = np.zeros(len(codes), dtype=bool)
+    for column in codes.T:
+        bad |= (column < 0) | (column >= limit)
+    if codes.shape[1] == 3:
+        i, j, k = codes.T
+        return bad | (i == j) | (i == k) | (j == k)
+    i, j, m, k = codes.T
+    same_pair = ((i == m) & (j == k)) | ((i == k) & (j == m))
+    return bad | (i == j) | (m == k) | same_pair
+
+
+def faulty_weights(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
+    """Rows whose weight is negative, infinite or missing."""
+    if weights is None:
+        return np.zeros(n_rows, dtype=bool)
+    return ~(np.isfinite(weights) & (weights >= 0))
+
+
+def describe(
+    cells: Sequence[Any],
+    codes: Sequence[int],
+    n_objects: int | None,
+    named: bool,
+    weight: float | None = None,
+    *,
+    columns: Sequence[object] | None = None,
+    first_index: int = 0,
+) -> str:
+    """Say in words what is wrong with one row; `codes` count from 0, cells from `first_index`."""
+    limit = MOST_OBJECTS if n_objects is None else n_objects
+    shown = f"({', '.join(map(str, cells))})"
+    for column, cell, code in zip(columns or range(len(cells)), cells, codes, strict=True):
+        if code == UNREADABLE and is_missing(cell):
+            return (
+                f"{shown} has an empty cell in column {column!r} "
+                "(NA, nan, null and None count as empty unless names=[...] lists them)"
+            )
+        if code == UNREADABLE:
+            return f"{cell!r} is not " + ("one of the names given" if named else "a whole number")
+        if code < 0 and first_index:
+            return f"{shown} holds the index {code + first_index}, which is below first_index={first_index}"
+        if code < 0:
+            return f"{shown} holds the negative index {code}"
+        if code >= limit:
+            hint = " (pass first_index=1 if they are counted from 1)" if code == limit and columns else ""
+            return (
+                f"{shown} holds the index {code + first_index}, which is out of range for {limit} objects "
+                f"counted from {first_index}{hint if not first_index else ''}"
+            )
+    if bool(faulty(np.array([codes]), None)[0]):
+        return f"{shown} compares an object or a pair with itself"
+    return f"the weight {weight} is not a finite number of at least 0"
+
+
+def fault_error(place: str, what: str, n_bad: int, n_rows: int) -> InputError:
+    """The one sentence for rows that cannot be used."""
+    if n_bad == 1:
+        return InputError(f"{place}: {what}; correct this row or pass invalid='drop' to leave it out")
+    return InputError(
+        f"{place}: {what}, the first of {n_bad} invalid rows among {n_rows}; "
+        "correct them or pass invalid='drop' to leave them out"
+    )

@@ -1,0 +1,101 @@
+"""Columns of objects, by index or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearer._comparing.faults import MISSING, UNREADABLE
+from nearer._comparing.first_index import from_zero
+from nearer._tables.cells import Vocabulary, is_text, whole_number, whole_numbers
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Objects:
+    """Turns columns of indices or of names into codes, and collects the names."""
+
+    def __init__(
+        self,
+        width: int,
+        names: Sequence[str] | None,
+        *,
+        numeric: bool,
+        typed: bool,
+        first_index: int | None = None,
+    ) -> None:
+        self.numeric, self.first_index = numeric, first_index
+        self._typed = typed
+        self._fixed = names is not None
+        self._codes = {name: code for code, name in enumerate(names or ())}
+        self._loosely: dict[str, int] = {}  # codes by names in any case, where these leave no doubt
+        self._n_loose = 0
+        self._cells = Vocabulary(whole_number if numeric else self._name_code)
+        self._may_mix = not (numeric or typed or self._fixed)
+        self._is_number: list[bool] = []  # by the code of a name, whether it looks like a number
+        self._columns_with_text = np.zeros(width, dtype=bool)
+
+    def codes(self, columns: Sequence[pa.Array]) -> np.ndarray:
+        """Codes of shape (rows, columns), `UNREADABLE` for what is missing, no number or no known name."""
+        if not any(is_text(column.type) for column in columns):
+            return np.column_stack([self._whole(column) for column in columns])
+        codes = np.column_stack([self._cells.values(column) for column in columns])
+        if self.numeric:
+            return from_zero(codes, self.first_index)
+        if self._may_mix and not self._columns_with_text.all():
+            text = ~np.array([*self._is_number, True])[np.maximum(codes, -1)]
+            self._columns_with_text |= (text & (codes >= 0)).any(axis=0)
+        return codes
+
+    def mentioned(self, column: pa.Array) -> np.ndarray:
+        """Codes of the objects that a column of responses mentions, `UNREADABLE` where it says something else."""
+        import pyarrow as pa
+
+        if not is_text(column.type):
+            no_index = pa.types.is_boolean(column.type) or not self.numeric
+            return np.full(len(column), UNREADABLE) if no_index else self._whole(column)
+        if self.numeric:
+            return from_zero(Vocabulary(whole_number).values(column), self.first_index)
+        for name, code in islice(self._codes.items(), self._n_loose, None):
+            loose = name.strip().casefold()
+            self._loosely[loose] = UNREADABLE if loose in self._loosely else code
+        self._n_loose = len(self._codes)
+        return Vocabulary(
+            lambda cell: self._codes.get(cell, self._loosely.get(cell.strip().casefold(), UNREADABLE))
+        ).values(column)
+
+    def _whole(self, column: pa.Array) -> np.ndarray:
+        return from_zero(whole_numbers(column), self.first_index)
+
+    def _name_code(self, cell: str) -> int:
+        name = cell if self._typed else cell.strip()
+        if self._fixed or name in MISSING:
+            return self._codes.get(name, UNREADABLE)
+        if name not in self._codes:
+            self._is_number.append(whole_number(name) != UNREADABLE)
+        return self._codes.setdefault(name, len(self._codes))
+
+    def check_columns(self, roles: Sequence[str], place: Callable[[int], str]) -> None:
+        """Refuse a table in which some columns hold names and others nothing but whole numbers."""
+        numbers = [role for role, text in zip(roles, self._columns_with_text, strict=False) if not text]
+        if self._may_mix and 0 < len(numbers) < len(self._columns_with_text):
+            raise InputError(
+                f"{place(0)}: the column {numbers[0]!r} holds whole numbers and others hold names; use "
+                "indices or names throughout, or pass names=[...] if those numbers are names"
+            )
+
+    def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:
+        """The names; those that were found are sorted, and the indices changed in place to fit."""
+        if self._fixed or self.numeric:
+            return tuple(self._codes) or None
+        names = sorted(self._codes)
+        rank = np.empty(len(names), dtype=np.int32)
+        rank[[self._codes[name] for name in names]] = np.arange(len(names))
+        for start in range(0, len(indices), 1 << 18):
+            indices[start : start + (1 << 18)] = rank[indices[start : start + (1 << 18)]]
+        return tuple(names)

@@ -1,5 +1,7 @@
 """The estimator: quality on known answers, scikit-learn manners, stopping, saving what it chose."""
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -96,15 +98,18 @@ def test_responses_turn_questions_into_answers(answers):
 
 
 def test_strength_follows_the_noise():
-    chosen = []
+    typical = []
     for noise in (0.0, 0.3):
-        comparisons, _ = datasets.planted(40, 3, 3000, noise=noise, random_state=0)
-        est = nearer.OrdinalEmbedding(3, random_state=0).fit(comparisons)
-        chosen.append(est.l2_)
-        errors = est.result_.details["held_out_errors"]["soe"]
-        assert est.result_.details["l2"] == est.l2_
-        assert f"{est.l2_:g}" in errors
-    assert chosen[0] < chosen[1]
+        chosen = []
+        for seed in range(3):
+            comparisons, _ = datasets.planted(40, 3, 3000, noise=noise, random_state=seed)
+            est = nearer.OrdinalEmbedding(3, random_state=seed).fit(comparisons)
+            chosen.append(est.l2_)
+            errors = est.result_.details["held_out_errors"]["soe"]
+            assert est.result_.details["l2"] == est.l2_
+            assert f"{est.l2_:g}" in errors
+        typical.append(np.exp(np.mean(np.log(chosen))))
+    assert typical[0] < typical[1]
 
 
 def test_loss_auto_says_what_it_chose():
@@ -142,6 +147,18 @@ def test_few_comparisons_need_no_trials():
     est = nearer.OrdinalEmbedding(2, random_state=0).fit([[0, 1, 2], [1, 0, 2], [3, 0, 1]])
     assert "held_out_errors" not in est.result_.details
     assert est.score([[0, 1, 2], [1, 0, 2]]) == 1
+
+
+@pytest.mark.parametrize("loss", ["soe", "ste", "tste", "ckl"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_to_few_comparisons_converges(loss, seed):
+    answers, _ = datasets.planted(8, 2, 20, noise=0.1, random_state=seed)
+    est = nearer.OrdinalEmbedding(2, loss=loss, random_state=0).fit(answers)
+    assert est.result_.stop_reason == "tolerance"
+    further = nearer.OrdinalEmbedding(
+        2, loss=loss, l2=est.l2_, solver="lbfgs", init=est.embedding_, tol=0, random_state=0
+    ).fit(answers)
+    assert est.result_.objective < (1 + 1e-6) * further.result_.objective
 
 
 def test_loss_auto_with_a_given_strength():
@@ -361,6 +378,8 @@ def test_unfitted_is_said():
         ({"loss": "hinge"}, "loss must be one of"),
         ({"solver": "newton"}, "solver must be one of"),
         ({"l2": -1}, "l2 must be a number of 0 or more"),
+        ({"l2": "strong"}, "l2 must be \"auto\" or a number of 0 or more, not 'strong'"),
+        ({"callback": 3}, "callback must be a function of one nearer.solvers.Progress, not 3"),
         ({"init": "pca"}, "init must be"),
         ({"n_init": 0}, "n_init must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
@@ -417,6 +436,53 @@ def test_n_jobs_minus_one_is_all_cores():
         nearer.OrdinalEmbedding(2, l2=0.01, n_jobs=jobs, random_state=0).fit(answers) for jobs in (-1, 1)
     )
     np.testing.assert_array_equal(every.embedding_, one.embedding_)
+
+
+@pytest.fixture(scope="module")
+def named():
+    train = [("a", "b", "z"), ("b", "a", "z"), ("z", "b", "a"), ("m", "z", "a"), ("b", "m", "z")]
+    return nearer.OrdinalEmbedding(1, loss="ste", l2=0.01, random_state=0).fit(Comparisons(train * 20))
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda rows: np.array(rows, dtype=object)])
+def test_arrays_of_names_may_be_about_few_of_the_objects(named, kind):
+    rows = [("z", "b", "a"), ("z", "a", "b")]
+    code = {name: at for at, name in enumerate(named.names_)}
+    indices = [[code[name] for name in row] for row in rows]
+    np.testing.assert_array_equal(named.predict(kind(rows)), named.predict(indices))
+    np.testing.assert_array_equal(named.predict_proba(kind(rows)), named.predict_proba(indices))
+    assert named.predict(kind(rows)).tolist() == [True, False]
+    assert named.score(kind(rows)) == 0.5
+    assert named.score(kind(rows), [1, -1]) == 1
+
+
+def test_an_unknown_name_is_told_with_its_row(named):
+    rows = [("z", "b", "a"), ("z", "b", "sun")]
+    for ask in (named.predict, named.predict_proba, named.score):
+        with pytest.raises(InputError, match=r"^row 1 .* does not know the object 'sun'"):
+            ask(rows)
+    spare = Comparisons([("z", "b", "a")], names=("z", "b", "a", "sun"))  # no row is about it
+    assert named.predict(spare).tolist() == [True]
+
+
+def test_names_mean_nothing_to_a_model_of_numbers():
+    est = nearer.OrdinalEmbedding(1, random_state=0).fit([[0, 1, 2], [1, 0, 2]])
+    with pytest.raises(InputError, match="such as 'a', but the model knows them by number"):
+        est.predict([("c", "b", "a")])
+
+
+def test_compiling_is_told():
+    from numba.core import event
+
+    def compile_something(progress):
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            time.sleep(0.01)
+
+    settings = {"l2": 0.1, "max_epochs": 3, "random_state": 0}
+    nearer.OrdinalEmbedding(2, **settings).fit(planted())  # whatever there is to compile is compiled
+    assert "compile_seconds" not in nearer.OrdinalEmbedding(2, **settings).fit(planted()).result_.details
+    est = nearer.OrdinalEmbedding(2, **settings, callback=compile_something).fit(planted())
+    assert 0.04 <= est.result_.details["compile_seconds"] < 1
 
 
 def test_names_are_matched_not_positions():

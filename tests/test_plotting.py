@@ -55,6 +55,20 @@ def test_map_shows_every_name_in_every_dimension(rng, n_components):
     assert figure.axes[0].get_title(loc="left") == "A map"
 
 
+def test_a_fitted_estimator_is_drawn_with_its_names():
+    import nearer
+
+    model = nearer.OrdinalEmbedding(2, random_state=0).fit([("tea", "coffee", "car"), ("bus", "car", "tea")])
+    assert set(texts(plotting.plot_map(model).axes[0])) == {"tea", "coffee", "car", "bus"}
+    assert set(texts(plotting.plot_map(model, names="abcd").axes[0])) == set("abcd")
+    for draw in (plotting.plot_learning_curve, plotting.plot_step_sizes):
+        assert png(draw(model)) == png(draw(model.result_))
+    side_by_side = plotting.plot_comparison_of_maps({"one": model, "two": 2 * model.embedding_})
+    assert side_by_side.axes[1].get_xlabel() == "Procrustes distance 0.0000"
+    with pytest.raises(ValueError, match="an array of points or a fitted estimator, not a OrdinalEmbedding"):
+        plotting.plot_map(nearer.OrdinalEmbedding())
+
+
 def test_map_beyond_three_dimensions_has_a_panel_a_pair_of_principal_axes(rng):
     points = rng.normal(size=(30, 5)) * [1, 1, 1, 9, 3]
     figure = plotting.plot_map(points)

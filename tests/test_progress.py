@@ -3,41 +3,101 @@
 import io
 from types import SimpleNamespace
 
+import pytest
 from rich.console import Console
 
-from nearer._progress import progress_bar, readable_seconds
+from nearer import OrdinalEmbedding, _progress
+from nearer._progress import progress_bar
+from tests.registries import planted
 
 
-def progress(fraction, objective=0.125, seconds=2.0, epoch=1):
-    return SimpleNamespace(epoch=epoch, fraction=fraction, objective=objective, seconds=seconds)
+def progress(fraction, objective=0.125, stage="fitting", part=1, parts=1):
+    return SimpleNamespace(fraction=fraction, objective=objective, stage=stage, part=part, parts=parts)
 
 
-def shown(*states, **options):
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    """Every look at the clock finds it a second later."""
+    seconds = iter(range(1000))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: float(next(seconds))))
+
+
+def shown(*states, about="answers.csv", **options):
     screen = io.StringIO()
-    console = Console(file=screen, width=120, force_terminal=options.pop("terminal", False))
-    with progress_bar("fitting", console=console, **options) as callback:
+    console = Console(file=screen, width=160, force_terminal=options.pop("terminal", False))
+    with progress_bar(about, console=console, **options) as callback:
         for state in states:
             assert not callback(state)  # a true value would stop the fit
     return screen.getvalue()
 
 
-def test_the_bar_shows_share_objective_and_time_left():
-    text = shown(progress(0.2))
-    assert "fitting" in text
+def test_the_bar_says_what_is_going_on():
+    text = shown(progress(0.0), progress(0.2))
+    assert "answers.csv: fitting " in text
     assert "20%" in text
     assert "objective 0.125" in text
-    assert "at most 8.0 s left" in text
+    assert "up to 4.0 s left" in text  # a fifth took one second
 
 
 def test_no_time_left_is_claimed_before_anything_is_known():
     assert "left" not in shown(progress(0.0))
+    assert "left" not in shown(progress(0.5))  # its stage has only begun
 
 
-def test_a_fit_that_starts_again_is_another_part():
-    assert "part" not in shown(progress(0.1, epoch=0), progress(0.9, epoch=9))
-    text = shown(progress(0.9, epoch=9), progress(0.1, epoch=0), progress(0.2, epoch=1))
-    assert "20%" in text
-    assert "part 2" in text
+def test_choosing_counts_its_trials_and_claims_no_time():
+    trials = [progress(f, stage="choosing l2", part=part, parts=4) for part in (1, 2, 3) for f in (0.0, 0.5)]
+    text = shown(*trials)
+    assert "answers.csv: choosing l2 (3 of at most 4)" in text
+    assert "62%" in text
+    assert "left" not in text
+
+
+def test_the_time_left_of_a_fit_does_not_count_what_was_spent_on_choosing():
+    trials = [progress(0.5, stage="choosing l2") for _ in range(50)]
+    assert "up to 1.0 s left" in shown(*trials, progress(0.0), progress(0.5))
+
+
+def test_a_budget_of_seconds_limits_the_time_left_at_any_stage():
+    assert "up to 4.0 s left" in shown(progress(0.1, stage="choosing l2"), max_seconds=5)
+    assert "up to 3.0 s left" in shown(progress(0.0), progress(0.01), max_seconds=5)
+
+
+def test_later_starts_are_parts_of_the_whole():
+    text = shown(progress(0.0, part=1, parts=4), progress(0.0, part=3, parts=4))
+    assert "fitting (3 of at most 4)" in text
+    assert "50%" in text
+
+
+def test_a_fit_tells_its_stages():
+    seen = []
+    OrdinalEmbedding(2, n_init=2, max_epochs=5, random_state=0, callback=seen.append).fit(planted())
+    stages = list(dict.fromkeys((record.stage, record.part, record.parts) for record in seen))
+    choosing = [stage for stage in stages if stage[0] == "choosing l2"]
+    assert [part for _, part, _ in choosing] == list(range(1, len(choosing) + 1))
+    assert len(choosing) <= choosing[0][2]
+    assert stages[len(choosing) :] == [("fitting", 1, 2), ("fitting", 2, 2)]
+
+
+def test_compiling_is_told_while_it_lasts():
+    from numba.core import event
+
+    screen = io.StringIO()
+    with (
+        progress_bar("answers.csv", console=Console(file=screen, width=160)),
+        event.trigger_event("numba:compile"),
+    ):
+        pass
+    assert "compiling, once on this machine" in screen.getvalue()
+
+
+def test_a_single_run_has_no_stages():
+    text = shown(SimpleNamespace(fraction=0.5, objective=0.125))
+    assert "answers.csv " in text
+    assert "50%" in text
+
+
+def test_a_file_name_is_no_markup():
+    assert "[red].csv: fitting" in shown(progress(0.5), about="[red].csv")
 
 
 def test_a_bar_that_is_not_kept_disappears():
@@ -46,10 +106,3 @@ def test_a_bar_that_is_not_kept_disappears():
 
 def test_an_objective_that_is_no_number_does_not_break_the_bar():
     assert "nan" in shown(progress(0.5, objective=float("nan")))
-
-
-def test_readable_seconds_round_without_jumps():
-    assert readable_seconds(0.9996) == "1.0 s"
-    assert readable_seconds(59.96) == "1 min 00 s"
-    assert readable_seconds(3599.6) == "1 h 00 min"
-    assert readable_seconds(0) == "0 ms"

@@ -2,13 +2,15 @@
 
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 import nearer
 from nearer.plotting import plot_map
-from nearer.report import render_report, write_report
+from nearer.report import effort, render_report, write_report
+from nearer.solvers import Result
 
 NASTY = [
     '<script>alert("x")</script>',
@@ -102,6 +104,14 @@ def test_the_page_says_what_the_fit_says(read, estimator, parts):
     for package in ("numpy", "scipy", "scikit-learn", "numba", "python"):
         assert package in text
     assert read.tags.count("svg") == 3
+
+
+def test_effort_says_what_was_compiling():
+    history = {"epoch": [], "objective": [], "seconds": [], "evaluations": [], "step": []}
+    result = Result(0.1, "tolerance", 1, 10, 9.0, history, {"compile_seconds": 8.0})
+    assert effort(result) == "9.0 s, 1 epoch; 8.0 s of it compiling, once on this machine"
+    chosen = replace(result, n_epochs=20, seconds=0.5, details={"choice_seconds": 2.0})
+    assert effort(chosen) == "500 ms, 20 epochs after 2.0 s of choosing"
 
 
 def test_scores_appear_only_with_their_comparisons(estimator, parts):

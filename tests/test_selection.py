@@ -35,6 +35,20 @@ def test_one_standard_error_rule():
     assert DimensionChoice((3, 2, 1), errors[::-1]).smallest_within_one_se == 2
 
 
+def test_printing_says_what_was_chosen():
+    choice = DimensionChoice((1, 2, 3), np.array([[0.30, 0.32], [0.20, 0.21], [0.19, 0.21]]))
+    assert str(choice) == (
+        "DimensionChoice(best=3, smallest_within_one_se=2, mean_errors={1: 0.31, 2: 0.205, 3: 0.2})"
+    )
+
+
+def test_arrays_are_comparisons_too():
+    answers, _ = datasets.planted(12, 1, 200, random_state=0)
+    options = {"n_components": (1, 2), "n_splits": 2, "random_state": 0}
+    of_array = nearer.choose_dimension(answers.indices, **options)
+    np.testing.assert_array_equal(of_array.errors, nearer.choose_dimension(answers, **options).errors)
+
+
 def test_plot_draws_every_dimension():
     figure = DimensionChoice((1, 2, 3), np.array([[0.3, 0.31], [0.2, 0.21], [0.2, 0.22]])).plot()
     labels = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
@@ -45,6 +59,7 @@ def test_plot_draws_every_dimension():
     ("arguments", "match"),
     [
         ({"n_components": ()}, "no dimension to try"),
+        ({"n_components": 3}, r"the dimensions to try, such as \(1, 2, 3\), not 3"),
         ({"n_components": (0,)}, "n_components"),
         ({"n_splits": 1}, "n_splits"),
     ],

@@ -1,9 +1,11 @@
 """Starting points: scale, the spectral direction, rays."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from nearer import datasets, losses, metrics
+from nearer import OrdinalEmbedding, datasets, losses, metrics, starts
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.objectives import PointObjective
@@ -61,6 +63,51 @@ def test_no_column_of_a_start_is_empty():
 def test_too_few_objects_fall_back_to_random():
     few = Comparisons([[0, 1, 2]])
     assert np.isfinite(spectral_points(few, 2, 1.0, np.random.default_rng(0))).all()
+
+
+def huge(n_objects=10**6):
+    rows = np.random.default_rng(0).integers(n_objects, size=(1000, 3))
+    return Comparisons(np.concatenate([rows, [[0, 1, n_objects - 1]]]))
+
+
+def test_a_spectral_start_of_a_million_objects_needs_memory_for_vectors_only():
+    answers = huge()
+    tracemalloc.start()
+    X = spectral_points(answers, 3, 1.0, np.random.default_rng(0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert X.shape == (10**6, 3)
+    assert np.isfinite(X).all()
+    assert peak < 1e9
+
+
+def test_a_start_is_given_up_when_its_seconds_are_over(monkeypatch):
+    """Before the matrix is built, or at any product with it."""
+    rng = np.random.default_rng(0)
+    seconds = []
+    monkeypatch.setattr(starts.time, "perf_counter", lambda: seconds.append(len(seconds)) or len(seconds))
+    in_time = spectral_points(planted(), 2, 1.0, np.random.default_rng(0), seconds=1000)
+    assert len(seconds) > 3
+    np.testing.assert_array_equal(in_time, spectral_points(planted(), 2, 1.0, np.random.default_rng(0)))
+    assert metrics.triplet_error(in_time, planted()) < 0.3
+    for limit in (2, 1e-9):
+        late = spectral_points(planted(), 2, 1.0, rng, seconds=limit)
+        assert metrics.triplet_error(late, planted()) > 0.4
+
+
+def test_the_budget_of_seconds_reaches_the_start(monkeypatch):
+    limits = []
+    original = starts.spectral_points
+
+    def spying(*arguments):
+        limits.append(arguments[-1])
+        return original(*arguments)
+
+    monkeypatch.setattr(starts, "spectral_points", spying)
+    OrdinalEmbedding(2, l2=0.1, max_epochs=1, random_state=0).fit(planted())
+    OrdinalEmbedding(2, l2=0.1, max_seconds=20, max_epochs=1, random_state=0).fit(planted())
+    assert limits[0] is None
+    assert 2 < limits[1] <= 5  # a quarter of what is left
 
 
 def test_auto_is_spectral_in_few_dimensions():

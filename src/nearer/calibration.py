@@ -16,27 +16,35 @@ import numpy as np
 from nearer._course import Course
 from nearer.losses import Loss
 from nearer.metrics import triplet_error
-from nearer.solvers import Adam
+from nearer.solvers import SVRG, Adam, Solver, StabilizedBB
 from nearer.starts import brought_back
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
 #: strengths tried, from the middle outwards
-STRENGTHS = (0.0008, 0.003, 0.0125, 0.05, 0.2, 0.4)
-_FIRST = 3
+STRENGTHS = (0.0002, 0.0008, 0.003, 0.0125, 0.05, 0.1, 0.2, 0.4)
+_FIRST = 4
 #: where there is too little to hold out
 DEFAULT_STRENGTH = STRENGTHS[_FIRST]
 FROM_SCRATCH = Adam(epochs=20)
 FROM_NEIGHBOUR = Adam(epochs=6, step=0.1)
+#: for the losses that short fits leave in doubt: some gain more than others from going on
+LONGER = SVRG(step=StabilizedBB(first_step="careful"))
+_LONGER_EPOCHS = 60
+#: share of the tolerance to which these fits go on, and the last one after a choice among losses
+CLOSER = 0.1
 
 _HELD_OUT = 0.1
-_ENOUGH_HELD_OUT = 2000  # comparisons; fewer, and several splits are averaged
+_ENOUGH_HELD_OUT = 4000  # comparisons; fewer, and several splits are averaged
 _MOST_SPLITS = 5
 LEAST_COMPARISONS = 50
-_WORTH_A_CHANGE = (
-    0.025  # share by which the held-out error must fall to leave a strength or a loss for another
-)
+#: share by which the held-out error must fall to leave a strength or a loss for another
+_WORTH_A_CHANGE = 0.01
+#: share by which it may rise on the way to another strength: what is held out is small
+_PATIENCE = 0.02
+#: losses within this share of the best one's error are fitted for longer
+_IN_DOUBT = 0.2
 
 
 @dataclass(frozen=True)
@@ -76,19 +84,42 @@ class Trials:
         ended = None
         try:
             splits = self._splits()
+            self.course.enter(
+                _stage(losses, strengths), len(losses) * len(splits) * _most_tried(len(strengths))
+            )
             for loss in losses:
                 self.paths.append(_Path(self, splits, loss))
                 self.paths[-1].climb(strengths)
+            if len(losses) > 1:
+                self._settle_doubts()
         except _Ended as reason:
             ended = str(reason)
         except KeyboardInterrupt:
             ended = "interrupted"
         return self._best(first, ended if ended in ("interrupted", "callback") else None)
 
-    def fit(self, part: Comparisons, loss: Loss, l2: float, points: np.ndarray, solver: Adam) -> np.ndarray:
+    def _settle_doubts(self) -> None:
+        """Go on with the losses among which short fits cannot tell."""
+        errors = [path.least_error() for path in self.paths]
+        for path, error in zip(self.paths, errors, strict=True):
+            if error <= (1 + _IN_DOUBT) * min(errors):
+                path.go_on()
+
+    def fit(
+        self,
+        part: Comparisons,
+        loss: Loss,
+        l2: float,
+        points: np.ndarray,
+        solver: Solver,
+        epochs: int | None = None,
+    ) -> np.ndarray:
         """One short fit within what is left of the budget."""
         objective = self.course.objective(loss, l2, part)
-        points, result = self.course.run(solver, objective, brought_back(objective, points), self.budget)
+        budget = self.budget
+        if epochs is not None:
+            budget = replace(budget, max_epochs=epochs, tol=CLOSER * budget.tol)
+        points, result = self.course.run(solver, objective, brought_back(objective, points), budget)
         if result.stop_reason in ("interrupted", "callback", "seconds", "evaluations"):
             raise _Ended(result.stop_reason)
         return points
@@ -96,8 +127,8 @@ class Trials:
     def _best(self, first: Choice, stopped: str | None) -> Choice:
         best, least = first, math.inf
         for path in self.paths:
-            if path.best is not None and path.error(path.best) < (1 - _WORTH_A_CHANGE) * least:
-                least = path.error(path.best)
+            if path.best is not None and path.least_error() < (1 - _WORTH_A_CHANGE) * least:
+                least = path.least_error()
                 best = Choice(path.loss, path.best, path.best_points())
         errors = {path.loss.name: path.errors for path in self.paths if path.errors}
         return replace(
@@ -122,6 +153,21 @@ class Trials:
         ]
 
 
+def _stage(losses: list[Loss], strengths: tuple[float, ...]) -> str:
+    choices = [name for name, several in (("loss", len(losses) > 1), ("l2", len(strengths) > 1)) if several]
+    return f"choosing {' and '.join(choices)}"
+
+
+def _most_tried(n_strengths: int) -> int:
+    """The most strengths that a walk from the middle visits: all below it, or one of them and all above.
+
+    >>> _most_tried(6), _most_tried(1)
+    (4, 1)
+    """
+    first = min(_FIRST, n_strengths - 1)
+    return 1 + max(first, min(first, 1) + n_strengths - 1 - first)
+
+
 class _Path:
     """Fits of one loss along the strengths, each from its neighbour's points, on every split."""
 
@@ -142,19 +188,39 @@ class _Path:
             while 0 <= at + direction < len(strengths):
                 here, there = strengths[at], strengths[at + direction]
                 self._from_neighbour(there, here)
-                if self.error(there) >= (1 - _WORTH_A_CHANGE) * self.error(here):
+                if self.error(there) > (1 + _PATIENCE) * self.error(self.best):
                     break
-                self.best = there
+                if self.error(there) < (1 - _WORTH_A_CHANGE) * self.error(self.best):
+                    self.best = there
                 at += direction
-            if at != first:
+            if self.best != strengths[first]:
                 break
+
+    def go_on(self) -> None:
+        """Fit the best strength for longer."""
+        assert self.best is not None
+        longer = [
+            self.trials.fit(part, self.loss, self.best, points, LONGER, _LONGER_EPOCHS)
+            for points, (part, _) in zip(self.fits[self.best], self.splits, strict=True)
+        ]
+        # both at once: an interruption in between must not leave one without the other
+        self.errors[self.best], self.fits[self.best] = self._mean_error(longer), longer
 
     def error(self, l2: float) -> float:
         """Mean held-out error over the splits."""
         if l2 not in self.errors:
-            pairs = zip(self.fits[l2], self.splits, strict=True)
-            self.errors[l2] = float(np.mean([triplet_error(x, held) for x, (_, held) in pairs]))
+            self.errors[l2] = self._mean_error(self.fits[l2])
         return self.errors[l2]
+
+    def least_error(self) -> float:
+        """The error of the best strength."""
+        assert self.best is not None
+        return self.error(self.best)
+
+    def _mean_error(self, fits: list[np.ndarray]) -> float:
+        return float(
+            np.mean([triplet_error(x, held) for x, (_, held) in zip(fits, self.splits, strict=True)])
+        )
 
     def best_points(self) -> np.ndarray:
         """Of the splits' fits, the one that suits all comparisons best: a split may end in a local minimum."""

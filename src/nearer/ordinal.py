@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,12 +13,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._comparing.joining import joined, reindexed
+from nearer._comparing.joining import joined
+from nearer._compiling import compiling
 from nearer._course import Course
+from nearer._estimating import check_learnable, that_count, watched
+from nearer._given import as_comparisons, known_to
 from nearer._points import compared_distances
 from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole
-from nearer.calibration import LEAST_COMPARISONS, STRENGTHS, Choice, Trials
+from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.losses import LOSSES, Loss
@@ -33,7 +34,6 @@ from nearer.solvers import (
     Adam,
     Budget,
     Phases,
-    Progress,
     Result,
     Solver,
     StabilizedBB,
@@ -46,6 +46,10 @@ from nearer.starts import brought_back, random_points, starting_points
 _GO_ON = SVRG(step=StabilizedBB(first_step="careful"))
 #: what "auto" runs where there are too few comparisons for stochastic steps to be worth their noise
 _FEW = Phases((Adam(epochs=30), LBFGS()))
+#: share of `tol` that it goes on to: it takes tiny steps on the way, and converging costs next to nothing
+_FEW_TOL = 1e-6
+#: share of the seconds left that a start may take
+_FOR_A_START = 0.25
 #: order in which loss="auto" tries them: a later one must be clearly better
 _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
 
@@ -86,23 +90,30 @@ class OrdinalEmbedding(BaseEstimator):
     max_epochs, max_evaluations, max_seconds : number, optional
         Budget; whichever comes first. The last two include the trials of automatic choices.
     tol : float
-        Stop when two epochs in a row lower the objective by less than this share.
+        Stop when two epochs in a row lower the objective by less than this share; by less than a millionth of it
+        where solver="auto" has fewer than 50 comparisons.
     n_jobs : int
         Threads, or -1 for one a core. The result does not depend on it.
     dtype : {"float64", "float32"}
+        Precision of the points; float32 takes half of the memory.
     random_state : int, Generator, RandomState or None
+        Where random draws come from; the same int gives the same points.
     verbose : bool
         Show a progress bar.
     callback : callable, optional
-        Called with a `nearer.solvers.Progress` after each epoch; a true answer stops the fit.
+        Called with a `nearer.solvers.Progress` after each epoch; a true answer stops the fit. Its further attributes
+        `stage` ("choosing l2" and the like, then "fitting"), `part` and `parts` tell the runs of a fit apart.
 
     Attributes
     ----------
     embedding_ : array of shape (n_objects, n_components)
+        The points.
     result_ : nearer.solvers.Result
         The course of the fit; `result_.details` says what automatic choices chose.
     loss_ : nearer.losses.Loss
+        The loss that was minimised.
     l2_ : float
+        The strength of the L2 term.
     names_ : tuple of str or None
         Names of the objects.
 
@@ -161,10 +172,11 @@ class OrdinalEmbedding(BaseEstimator):
         Parameters
         ----------
         X : Comparisons, or array of shape (q, 3) or (q, 4)
+            Answers, the nearer one first; an array holds indices from 0, or names.
         y : array of shape (q,), optional
             Responses where X holds questions rather than answers: +1 or True where the first pair is nearer.
         """
-        comparisons = _as_comparisons(X, y)
+        comparisons = as_comparisons(X, y)
         self._check(comparisons)
         return self._fit(comparisons, self.init)
 
@@ -173,7 +185,7 @@ class OrdinalEmbedding(BaseEstimator):
 
         Objects that are new begin near the middle. The first call is `fit`.
         """
-        comparisons = _as_comparisons(X, y)
+        comparisons = as_comparisons(X, y)
         if not hasattr(self, "embedding_"):
             return self.fit(comparisons)
         start = self.embedding_
@@ -211,8 +223,8 @@ class OrdinalEmbedding(BaseEstimator):
 
     def score(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> float:
         """Share of the comparisons that hold (weighted where they have weights)."""
-        check_is_fitted(self)
-        return 1.0 - triplet_error(self.embedding_, self._known(_as_comparisons(X, y, len(self.embedding_))))
+        comparisons = self._known(X, y)
+        return 1.0 - triplet_error(self.embedding_, comparisons)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -220,9 +232,12 @@ class OrdinalEmbedding(BaseEstimator):
         self, comparisons: Comparisons, init: str | np.ndarray, chosen: tuple[Loss, float] | None = None
     ) -> OrdinalEmbedding:
         """Choose what is left to choose, and solve; with `chosen`, `init` holds points to go on from."""
-        with self._progress() as callback:
+        with (
+            watched(self.verbose, self.callback, self.max_seconds) as callback,
+            compiling() as compile_seconds,
+        ):
             course = Course(
-                _that_count(comparisons),
+                that_count(comparisons),
                 self.n_components,
                 generator(self.random_state),
                 budget=self._budget(),
@@ -235,7 +250,7 @@ class OrdinalEmbedding(BaseEstimator):
                 course, init, choice, goes_on=chosen is not None or bool(choice.errors)
             )
         self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.l2
-        self.result_ = replace(result, details=self._details(choice))
+        self.result_ = replace(result, details=self._details(choice, compile_seconds()))
         self.embedding_ = points
         self.names_ = comparisons.names
         self._comparisons = comparisons
@@ -248,7 +263,7 @@ class OrdinalEmbedding(BaseEstimator):
 
         @cache
         def start(loss: Loss) -> np.ndarray:
-            return starting_points(init, course.comparisons, loss, self.n_components, course.rng)
+            return self._start(course, init, loss)
 
         if len(losses) == 1 and l2 != "auto":
             return Choice(losses[0], float(l2), start(losses[0]))
@@ -258,24 +273,24 @@ class OrdinalEmbedding(BaseEstimator):
         self, course: Course, init: str | np.ndarray, choice: Choice, goes_on: bool
     ) -> tuple[np.ndarray, Result]:
         objective = course.objective(choice.loss, choice.l2)
-        solver = find_solver(self.solver)
+        solver, budget = find_solver(self.solver), course.budget
         if solver == SOLVERS["auto"] and len(course.comparisons) < LEAST_COMPARISONS:
-            solver = _FEW
+            solver, budget = _FEW, replace(budget, tol=_FEW_TOL * self.tol)
+        if self.loss == "auto":  # which was chosen among fits that went as far
+            budget = replace(budget, tol=CLOSER * budget.tol)
         if choice.stopped:
             return choice.points, course.no_run(objective, choice.points, choice.stopped)
         best: tuple[np.ndarray, Result] | None = None
+        course.enter("fitting", self.n_init)
         try:
             for attempt in range(self.n_init):
                 if attempt == 0 and goes_on and solver == SOLVERS["auto"]:
-                    found = course.run(_GO_ON, objective, choice.points)
+                    found = course.run(_GO_ON, objective, choice.points, budget)
                 else:
                     start = choice.points
                     if attempt > 0 or choice.errors:  # points of trials are no fair start for another solver
-                        begin = init if attempt == 0 else "random"
-                        start = starting_points(
-                            begin, course.comparisons, objective.loss, self.n_components, course.rng
-                        )
-                    found = course.run(solver, objective, brought_back(objective, start))
+                        start = self._start(course, init if attempt == 0 else "random", objective.loss)
+                    found = course.run(solver, objective, brought_back(objective, start), budget)
                 if best is None or found[1].objective < best[1].objective:
                     best = found
                 if found[1].stop_reason in ("interrupted", "callback", "seconds", "evaluations"):
@@ -287,10 +302,15 @@ class OrdinalEmbedding(BaseEstimator):
         assert best is not None
         return best
 
+    def _start(self, course: Course, init: str | np.ndarray, loss: Loss) -> np.ndarray:
+        left = course.seconds_left
+        seconds = None if left is None else _FOR_A_START * left
+        return starting_points(init, course.comparisons, loss, self.n_components, course.rng, seconds)
+
     def _budget(self) -> Budget:
         return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)
 
-    def _details(self, choice: Choice) -> dict[str, Any]:
+    def _details(self, choice: Choice, compile_seconds: float) -> dict[str, Any]:
         loss = choice.loss.resolved(self.n_components)
         details: dict[str, Any] = {
             "loss": repr(loss),
@@ -298,6 +318,8 @@ class OrdinalEmbedding(BaseEstimator):
             "solver": self.solver if isinstance(self.solver, str) else repr(self.solver),
             "init": self.init if isinstance(self.init, str) else "array",
         }
+        if compile_seconds:
+            details["compile_seconds"] = compile_seconds
         if choice.stopped:
             details["stopped_while"] = "choosing loss and l2"
         if choice.seconds:
@@ -309,78 +331,36 @@ class OrdinalEmbedding(BaseEstimator):
             details["choice_evaluations"] = choice.evaluations
         return details
 
-    def _progress(self) -> Any:
-        if not self.verbose:
-            return nullcontext(self.callback)
-        from nearer._progress import progress_bar
-
-        return _both(progress_bar("fit"), self.callback)
-
     def _check(self, comparisons: Comparisons) -> None:
         whole("n_components", self.n_components)
         whole("n_init", self.n_init)
         if self.n_jobs != -1:
             whole("n_jobs", self.n_jobs)
-        if self.l2 != "auto":
+        if isinstance(self.l2, str) and self.l2 != "auto":
+            raise InputError(f'l2 must be "auto" or a number of 0 or more, not {self.l2!r}')
+        if not isinstance(self.l2, str):
             not_negative("l2", self.l2)
+        if self.callback is not None and not callable(self.callback):
+            raise InputError(
+                f"callback must be a function of one nearer.solvers.Progress, not {self.callback!r}"
+            )
         if self.dtype not in ("float64", "float32", np.float64, np.float32):
             raise InputError(f'dtype must be "float64" or "float32", not {self.dtype!r}')
         if not isinstance(self.loss, str) or self.loss != "auto":
             find_loss(self.loss)
         find_solver(self.solver)
         self._budget()
-        if len(comparisons) == 0:
-            raise InputError("there are no comparisons to learn from: give at least one")
-        if comparisons.weights is not None and not comparisons.weights.any():
-            raise InputError("all comparisons have weight 0: give at least one a weight above 0")
+        check_learnable(comparisons)
 
     def _distances(self, X: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        check_is_fitted(self)
-        comparisons = self._known(_as_comparisons(X, None, len(self.embedding_)))
+        comparisons = self._known(X)
         return compared_distances(self.embedding_, comparisons.indices)
 
-    def _known(self, comparisons: Comparisons) -> Comparisons:
-        """The comparisons by this model's indices: by name where both sides have names."""
-        if comparisons.names is not None and self.names_ is not None and comparisons.names != self.names_:
-            comparisons = reindexed(comparisons, self.names_)
-        if comparisons.n_objects > len(self.embedding_):
-            raise InputError(
-                f"the comparisons are about {comparisons.n_objects} objects but the model knows "
-                f"{len(self.embedding_)}: fit it on comparisons that include the others"
-            )
-        return comparisons
-
-
-def _as_comparisons(
-    X: Comparisons | ArrayLike, y: ArrayLike | None = None, n_objects: int | None = None
-) -> Comparisons:
-    if y is not None and isinstance(X, Comparisons):
-        raise InputError(
-            "comparisons hold their answers already: leave y out, or give the questions as an array"
-        )
-    if y is not None:
-        return Comparisons.from_responses(X, y, n_objects=n_objects)
-    return X if isinstance(X, Comparisons) else Comparisons(X, n_objects)
-
-
-def _that_count(comparisons: Comparisons) -> Comparisons:
-    """The comparisons without those of weight zero."""
-    if comparisons.weights is None or comparisons.weights.all():
-        return comparisons
-    return comparisons[comparisons.weights > 0]
+    def _known(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> Comparisons:
+        """What was given, by this model's indices."""
+        check_is_fitted(self)
+        return known_to(as_comparisons(X, y), len(self.embedding_), self.names_)
 
 
 def _threads(n_jobs: int) -> int:
     return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-
-
-@contextmanager
-def _both(bar: Any, callback: Callback | None) -> Iterator[Callback]:
-    """A progress bar's callback followed by the user's own."""
-    with bar as show:
-
-        def both(progress: Progress) -> object:
-            show(progress)
-            return callback(progress) if callback is not None else None
-
-        yield both

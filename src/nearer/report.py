@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import nearer
 from nearer._files import replacing
-from nearer._progress import readable_seconds
+from nearer._words import counted, readable_seconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,10 +96,10 @@ def render_report(
     """The page of `write_report` as a string."""
     template = resources.files("nearer").joinpath("templates", "report.html").read_text(encoding="utf-8")
     n_objects, n_components = estimator.embedding_.shape
-    noun = "dimension" if n_components == 1 else "dimensions"
+    size = f"{counted(n_objects, 'object')} in {counted(n_components, 'dimension')}"
     return Template(template).substitute(
         title=escape(title),
-        summary=escape(f"{n_objects:,} objects in {n_components} {noun}; {_ending(estimator)}."),
+        summary=escape(f"{size}; {_ending(estimator)}."),
         facts="".join(map(_fact_html, _facts(estimator, train, test))),
         sections=_pictures(estimator, figures or {}) + _tables(estimator),
         version=escape(nearer.__version__),
@@ -118,22 +118,29 @@ def _facts(
     result = estimator.result_
     if test is not None:
         yield Fact(
-            "Held-out accuracy", f"{estimator.score(test):.1%}", f"of {len(test):,} unseen comparisons"
+            "Held-out accuracy",
+            f"{estimator.score(test):.1%}",
+            f"of {counted(len(test), 'unseen comparison')}",
         )
     if train is not None:
-        yield Fact("Training accuracy", f"{estimator.score(train):.1%}", f"of {len(train):,} comparisons")
+        about = f"of {counted(len(train), 'comparison')}"
+        yield Fact("Training accuracy", f"{estimator.score(train):.1%}", about)
         conflicts = train.conflicts()
-        remark = f"comparisons contradict another, on {conflicts.n_questions:,} questions"
+        remark = f"comparisons contradict another, on {counted(conflicts.n_questions, 'question')}"
         yield Fact("Conflicts", f"{conflicts.n_rows:,}", remark)
     yield Fact("Objective", f"{result.objective:.4g}", f"{estimator.loss_.name} loss")
     yield Fact("Time", readable_seconds(result.seconds), effort(result).partition(", ")[2])
 
 
 def effort(result: Result) -> str:
-    """How long the fit took, and the automatic choices before it."""
-    text = f"{readable_seconds(result.seconds)}, {result.n_epochs:,} epochs"
-    choosing = result.details.get("choice_seconds")
-    return text if choosing is None else f"{text} after {readable_seconds(choosing)} of choosing"
+    """How long the fit took, the automatic choices before it, and compiling within them."""
+    text = f"{readable_seconds(result.seconds)}, {counted(result.n_epochs, 'epoch')}"
+    choosing, compiling = (result.details.get(f"{what}_seconds") for what in ("choice", "compile"))
+    if choosing:
+        text += f" after {readable_seconds(choosing)} of choosing"
+    if compiling:
+        text += f"; {readable_seconds(compiling)} of it compiling, once on this machine"
+    return text
 
 
 def _fact_html(fact: Fact) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from nearer._given import as_comparisons
 from nearer._random import generator
 from nearer._validation import whole
 from nearer.comparisons import Comparisons
@@ -27,10 +29,26 @@ class DimensionChoice:
     n_components : tuple of int
         The dimensions tried.
     errors : array of shape (dimensions, folds)
+        The held-out error of each dimension in each fold.
+
+    Examples
+    --------
+    >>> DimensionChoice((1, 2, 3), np.array([[0.31, 0.32], [0.20, 0.21], [0.19, 0.21]]))
+    DimensionChoice(best=3, smallest_within_one_se=2, mean_errors={1: 0.315, 2: 0.205, 3: 0.2})
     """
 
     n_components: tuple[int, ...]
     errors: np.ndarray
+
+    def __repr__(self) -> str:
+        errors = {
+            dimension: round(float(error), 4)
+            for dimension, error in zip(self.n_components, self.mean_errors, strict=True)
+        }
+        return (
+            f"DimensionChoice(best={self.best}, smallest_within_one_se={self.smallest_within_one_se}, "
+            f"mean_errors={errors})"
+        )
 
     @property
     def mean_errors(self) -> np.ndarray:
@@ -64,7 +82,7 @@ class DimensionChoice:
 
 
 def choose_dimension(
-    comparisons: Comparisons,
+    comparisons: Comparisons | ArrayLike,
     n_components: Iterable[int] = (1, 2, 3, 4, 5, 6),
     *,
     n_splits: int = 5,
@@ -75,7 +93,8 @@ def choose_dimension(
 
     Parameters
     ----------
-    comparisons : Comparisons
+    comparisons : Comparisons, or array of shape (q, 3) or (q, 4)
+        The answers.
     n_components : iterable of int
         Dimensions to try.
     n_splits : int
@@ -83,6 +102,7 @@ def choose_dimension(
     estimator : OrdinalEmbedding, optional
         With other settings than the default ones.
     random_state : int, Generator, RandomState or None
+        Where the folds and the fits draw from; the same int gives the same errors.
 
     Examples
     --------
@@ -92,7 +112,9 @@ def choose_dimension(
     >>> choice.smallest_within_one_se
     2
     """
-    dimensions = tuple(n_components)
+    if not isinstance(n_components, Iterable):
+        raise InputError(f"n_components holds the dimensions to try, such as (1, 2, 3), not {n_components!r}")
+    comparisons, dimensions = as_comparisons(comparisons), tuple(n_components)
     if not dimensions:
         raise InputError("n_components holds no dimension to try: give for example (1, 2, 3)")
     for dimension in dimensions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +11,19 @@ from nearer.errors import InputError
 from nearer.losses import Loss
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from nearer.comparisons import Comparisons
     from nearer.objectives import PointObjective
 
 #: starts from the spectrum are the default up to this many dimensions: with few, random starts fold
 _LOW_DIMENSION = 3
+#: seconds a comparison and an object that the matrix of a spectral start takes, on a slow machine
+_MATRIX_SECONDS = 2e-6
+
+
+class _TooLong(Exception):  # noqa: N818 - a spent budget, not an error
+    """There are no seconds left for a better start."""
 
 
 def starting_points(
@@ -23,14 +32,18 @@ def starting_points(
     loss: Loss,
     n_components: int,
     rng: np.random.Generator,
+    seconds: float | None = None,
 ) -> np.ndarray:
-    """Points to begin with, at the scale at which the loss bends (a given array keeps its own)."""
+    """Points to begin with, at the scale at which the loss bends (a given array keeps its own).
+
+    A spectral start that takes longer than `seconds` is given up for a random one.
+    """
     if isinstance(init, str) and init == "auto":
         init = "spectral" if n_components <= _LOW_DIMENSION else "random"
     if isinstance(init, str) and init == "random":
         return random_points(comparisons.n_objects, n_components, loss.unit, rng)
     if isinstance(init, str) and init == "spectral":
-        return spectral_points(comparisons, n_components, loss.unit, rng)
+        return spectral_points(comparisons, n_components, loss.unit, rng, seconds)
     if isinstance(init, str):
         raise InputError(f'init must be "auto", "random", "spectral" or an array, not {init!r}')
     points = np.array(init, dtype=np.float64)
@@ -50,20 +63,45 @@ def random_points(n_objects: int, n_components: int, unit: float, rng: np.random
 
 
 def spectral_points(
-    comparisons: Comparisons, n_components: int, unit: float, rng: np.random.Generator
+    comparisons: Comparisons,
+    n_components: int,
+    unit: float,
+    rng: np.random.Generator,
+    seconds: float | None = None,
 ) -> np.ndarray:
     """The direction in which a kernel at zero improves most, as points.
 
     "i and j are nearer than l and k" asks of a kernel K that K_ii + K_jj - 2 K_ij fall and the same for l, k rise: a
     Laplacian with weight -1 on the near pair and +1 on the far one. Summed over the comparisons, its leading
-    eigenvectors are the best first step of a kernel method from K = 0, cut to rank `n_components`.
+    eigenvectors are the best first step of a kernel method from K = 0, cut to rank `n_components`. Where there are
+    none, or not within `seconds`, the points are random.
     """
+    n = comparisons.n_objects
+    end = None if seconds is None else time.perf_counter() + seconds
+    try:
+        rise, share = _rise(comparisons, seconds)
+        eigenvalues, vectors = _leading(rise, n_components, rng, end)
+    except _TooLong:
+        return random_points(n, n_components, unit, rng)
+    points = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * share[:, None]
+    points -= points.mean(axis=0)
+    size = float(np.vdot(points, points)) / n
+    if not size > 0:
+        return random_points(n, n_components, unit, rng)
+    points *= np.sqrt(unit / (2 * size))
+    # a column of zeros is a saddle that no descent leaves
+    empty = np.linalg.norm(points, axis=0) < 1e-6 * np.linalg.norm(points)
+    points[:, empty] = 0.1 * random_points(n, n_components, unit, rng)[:, empty]
+    return points
+
+
+def _rise(comparisons: Comparisons, seconds: float | None) -> tuple[csr_array, np.ndarray]:
+    """The sum of the Laplacians with every object scaled by its share, and the shares."""
     from scipy.sparse import coo_array, diags_array
-    from scipy.sparse.linalg import eigsh
 
     n, q = comparisons.n_objects, len(comparisons)
-    if n <= n_components + 1:  # Lanczos needs room, and so small a problem needs no help
-        return random_points(n, n_components, unit, rng)
+    if seconds is not None and _MATRIX_SECONDS * (n + q) > seconds:
+        raise _TooLong
     i, j, l, k = comparisons.quadruplets().T
     weights = np.ones(q) if comparisons.weights is None else comparisons.weights
     values, rows, columns = (
@@ -75,21 +113,33 @@ def spectral_points(
     nearness = nearness + nearness.T
     rise = nearness - diags_array(nearness.sum(axis=1))
     share = np.sqrt(1 / (1 + np.bincount(np.concatenate([rows, columns]), minlength=n)))
-    rise = diags_array(share) @ rise @ diags_array(share)  # busy objects would otherwise drown the rest
-    if not abs(rise).max() > 0:  # the comparisons cancel each other: no direction is better than another
-        return random_points(n, n_components, unit, rng)
-    rise /= abs(rise).max()
-    eigenvalues, vectors = eigsh(rise, k=n_components, which="LA", tol=1e-2, v0=rng.normal(size=n))
-    points = vectors * np.sqrt(np.maximum(eigenvalues, 0)) * share[:, None]
-    points -= points.mean(axis=0)
-    size = float(np.vdot(points, points)) / n
-    if not size > 0:
-        return random_points(n, n_components, unit, rng)
-    points *= np.sqrt(unit / (2 * size))
-    # a column of zeros is a saddle that no descent leaves
-    empty = np.linalg.norm(points, axis=0) < 1e-6 * np.linalg.norm(points)
-    points[:, empty] = 0.1 * random_points(n, n_components, unit, rng)[:, empty]
-    return points
+    return diags_array(share) @ rise @ diags_array(share), share  # else busy objects would drown the rest
+
+
+def _leading(
+    matrix: csr_array, count: int, rng: np.random.Generator, end: float | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest eigenvalues and their vectors, in memory for some tens of vectors."""
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    n = matrix.shape[0]
+    largest = abs(matrix).max()
+    # Lanczos needs room, and so small a problem needs no help; and where the comparisons cancel each other, no
+    # direction is better than another
+    if n <= count + 1 or not largest > 0:
+        return np.zeros(count), np.zeros((n, count))
+    matrix = matrix / largest
+
+    def product(vector: np.ndarray) -> np.ndarray:
+        if end is not None and time.perf_counter() > end:
+            raise _TooLong
+        return matrix @ vector
+
+    operator = LinearOperator((n, n), matvec=product, dtype=matrix.dtype)
+    try:
+        return eigsh(operator, k=count, which="LA", tol=1e-2, v0=rng.normal(size=n))
+    except ArpackNoConvergence as error:
+        raise _TooLong from error
 
 
 def brought_back(objective: PointObjective, points: np.ndarray) -> np.ndarray:

@@ -26,9 +26,20 @@ def test_demo_numbers(run):
     assert 0.9 < facts["test_accuracy"] <= 1
     assert facts["procrustes_distance_mds"] < facts["procrustes_distance"] < 0.05
     again = json.loads(run("demo", "--out", "demo.html", "--json").stdout)
-    assert {**again, "seconds": 0} == {**facts, "seconds": 0}
+    times = {"seconds": 0, "compile_seconds": 0}
+    assert {**again, **times} == {**facts, **times}
     other = json.loads(run("demo", "--out", "demo.html", "--json", "--seed", 1).stdout)
     assert other["procrustes_distance"] != facts["procrustes_distance"]
+
+
+def test_ctrl_c_in_a_demo_writes_nothing(run, monkeypatch, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nearer.objectives.PointObjective.batch_gradient", interrupt)
+    result = run("demo")
+    assert (result.exit_code, result.stderr) == (130, "nearer: interrupted, nothing was written\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", [name for name in EXAMPLES if name != "nearer"])
@@ -55,11 +66,21 @@ def test_every_example_runs(run, tmp_path, named_answers, example):
 
 
 def test_fit_help_names_every_loss_and_solver(run):
-    from nearer.cli.fit import _LOSSES, _SOLVERS
+    from nearer.cli.fit import Loss, Solver
 
-    assert set(LOSSES) <= set(_LOSSES.replace(",", " ").split())
-    named = set(_SOLVERS.replace(",", " ").replace(".", " ").split())
-    assert set(SOLVERS) | {"auto"} == named - {"or"}
+    assert {loss.value for loss in Loss} == {*LOSSES, "auto"}
+    assert {solver.value for solver in Solver} == set(SOLVERS)
+    shown = "".join(run("fit", "--help").stdout.replace("│", "").split())
+    for choices in (Loss, Solver):
+        assert ",".join(choices) in shown
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate", "convert"])
+def test_help_lists_the_layouts(run, command):
+    shown = " ".join(run(command, "--help").stdout.replace("│", "").split())
+    layouts = ("anchor, near, far", "near_a, near_b, far_a, far_b", "anchor, a, b, response", "a, b, c, odd")
+    for layout in layouts:
+        assert layout in shown
 
 
 def test_no_arguments_show_the_help(run):

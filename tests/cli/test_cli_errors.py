@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 
 import pytest
 
@@ -60,17 +61,29 @@ def test_outputs_are_checked_before_any_work(run, fitted, tmp_path):
     assert_one_sentence(run("fit", answers, "--out", tmp_path), "folder")
     assert_one_sentence(run("fit", answers, "--out", "a.nearer", "--report", "./a.nearer"), "two outputs")
     assert_one_sentence(run("convert", answers, answers), "this is the input")
+    assert_one_sentence(run("fit", answers, "--report", "r.pdf"), "r.pdf: a report is an HTML page")
+    assert_one_sentence(run("demo", "--out", "demo.pdf"), "demo.pdf: a report is an HTML page")
     assert_one_sentence(run("demo", "--out", "no/demo.html"), "does not exist")
     assert os.listdir(tmp_path) == []
 
 
-def test_a_failed_output_leaves_no_other_behind(run, fitted, tmp_path, monkeypatch):
+def test_a_failed_report_leaves_the_model(run, fitted, tmp_path, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "No space left on device", "report.html")
 
     monkeypatch.setattr("nearer.report.write_report", fail)
     result = run("fit", fitted / "answers.csv", "--max-epochs", 1, "--report", "report.html")
     assert_one_sentence(result, "report.html: no space left on device")
+    assert os.listdir(tmp_path) == ["model.nearer"]
+
+
+def test_a_failed_output_leaves_no_other_behind(run, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device", "truth.csv")
+
+    monkeypatch.setattr(sys.modules["nearer.cli.simulate"], "write_points", fail)
+    result = run("simulate", "--comparisons", 10, "--truth", "truth.csv")
+    assert_one_sentence(result, "truth.csv: no space left on device")
     assert os.listdir(tmp_path) == []
 
 
@@ -118,8 +131,87 @@ def test_usage_errors(run, arguments, part):
 
 
 def test_unknown_losses_and_solvers(run, fitted):
-    assert_one_sentence(run("fit", fitted / "answers.csv", "--loss", "love"), "love")
-    assert_one_sentence(run("fit", fitted / "answers.csv", "--solver", "magic"), "magic")
+    loss = run("fit", fitted / "answers.csv", "--loss", "love")
+    assert_one_sentence(loss, "love", "--loss", "'soe', 'auto'")
+    solver = run("fit", fitted / "answers.csv", "--solver", "magic")
+    assert_one_sentence(solver, "magic", "--solver", "'auto', 'svrg-sbb'")
+    for result in (loss, solver):
+        assert "nearer.losses" not in result.stderr
+        assert "nearer.solvers" not in result.stderr
+
+
+TABLES = {
+    "tea.csv": "tea,coffee,cars\ncoffee,tea,milk\n",
+    "zeros.csv": "anchor,a,b,response\n0,1,2,1\n0,1,3,0\n",
+    "places.csv": "anchor,a,b,response\n0,1,2,1\n0,1,3,2\n",
+    "same.csv": "anchor,near,far\nthing1,thing2,thing3\nthing4,thing4,thing5\n",
+    "mixed.csv": "anchor,near,far\nthing1,thing2,0\nthing2,thing1,0\n",
+    "one.csv": "anchor,near,far\n0,1,2\n",
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "convert", "evaluate", "predict"])
+@pytest.mark.parametrize("name", TABLES)
+def test_advice_names_options_that_the_command_has(run, fitted, tmp_path, command, name):
+    (tmp_path / name).write_text(TABLES[name])
+    arguments = {"fit": [name], "convert": [name, "out.csv"]}.get(command, [fitted / "model.nearer", name])
+    message = run(command, *arguments).stderr
+    shown = run(command, "--help").stdout
+    for option in re.findall(r"--[a-z-]+", message):
+        assert option in shown
+    assert not re.search(r"\b(invalid|zero|coding|header|names|columns|first_index|test_size)=", message)
+    assert not re.search(r"[a-z']--|\bpass$", message)
+
+
+def test_the_hint_at_a_missing_header_is_a_part_of_the_sentence(run, tmp_path):
+    (tmp_path / "tea.csv").write_text(TABLES["tea.csv"])
+    assert_one_sentence(
+        run("fit", "tea.csv", "--columns", "anchor=city"),
+        "the columns are 'tea', 'coffee', 'cars'; or pass --no-header if this line is a comparison",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--max-seconds", 0], "--max-seconds must be a number above 0, not 0.0"),
+        (["--l2", "strong"], "--l2 must be \"auto\" or a number of 0 or more, not 'strong'"),
+        (["--columns", "city=0"], "--columns has the key 'city'"),
+    ],
+)
+def test_settings_are_called_as_they_are_typed(run, fitted, options, part):
+    assert_one_sentence(run("fit", fitted / "answers.csv", *options), part)
+
+
+def test_what_is_for_tables_is_called_as_it_is_typed(run, tmp_path):
+    run("simulate", "--comparisons", 10, "--out", "a.npz")
+    refused = run("convert", "a.npz", "b.csv", "--zero", "second")
+    assert_one_sentence(refused, "a.npz: --columns, --zero and --coding are for tables")
+    assert_one_sentence(run("convert", "a.npz", "b.csv", "--no-header"), "a.npz: --header is for csv")
+
+
+def test_too_few_answers_to_hold_some_out(run, tmp_path):
+    (tmp_path / "one.csv").write_text(TABLES["one.csv"])
+    assert_one_sentence(run("fit", "one.csv"), "one.csv: ", "--test-size 0 fits to all of them")
+    assert run("fit", "one.csv", "--test-size", 0).exit_code == 0
+
+
+def test_a_table_is_no_model(run, fitted):
+    answers = fitted / "answers.csv"
+    for arguments in (["plot", answers], ["predict", answers, answers], ["evaluate", answers, answers]):
+        assert_one_sentence(run(*arguments), "answers.csv is a table of data, not a model")
+
+
+def test_a_warning_is_a_sentence_about_an_option(run, tmp_path):
+    (tmp_path / "from1.csv").write_text("anchor,near,far\n1,2,3\n2,1,3\n3,2,1\n")
+    warned = run("convert", "from1.csv", "out.csv")
+    assert warned.exit_code == 0
+    assert warned.stderr.startswith("nearer: from1.csv: the smallest index is 1")
+    assert "--first-index 1" in warned.stderr
+    assert warned.stderr.count("\n") == 1
+    told = run("convert", "from1.csv", "out.csv", "--first-index", 1)
+    assert (told.exit_code, told.stderr) == (0, "")
+    assert (tmp_path / "out.csv").read_text() == "anchor,near,far\n0,1,2\n1,0,2\n2,1,0\n"
 
 
 def test_a_bug_is_not_hidden(run, fitted, monkeypatch):

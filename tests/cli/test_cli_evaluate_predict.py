@@ -47,6 +47,87 @@ def test_evaluate_without_probabilities(run, fitted):
     assert "log loss" not in run("evaluate", "model.nearer", fitted / "answers.csv").stdout
 
 
+def test_evaluate_tells_what_it_left_out(run, fitted, tmp_path):
+    (tmp_path / "some.csv").write_text("anchor,near,far\nthing7,thing3,thing1\nthing3,thing3,thing1\n")
+    assert run("evaluate", fitted / "model.nearer", "some.csv").exit_code == 2
+    shown = run("evaluate", fitted / "model.nearer", "some.csv", "--invalid", "drop").stdout
+    assert "of 1 comparison, 1 row left out" in shown
+
+
+@pytest.fixture
+def numbered(run):
+    """A model of numbers, and answers with numbers."""
+    run("simulate", "--objects", 12, "--comparisons", 300, "--out", "numbers.csv")
+    run("fit", "numbers.csv", "--out", "numbered.nearer", "--max-epochs", 3)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "predict"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_names_and_numbers_are_not_mixed_up(run, fitted, numbered, command, ending):
+    run("convert", "numbers.csv", f"numbers.{ending}") if ending != "csv" else None
+    refused = run(command, fitted / "model.nearer", f"numbers.{ending}")
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        f"nearer: numbers.{ending}: the objects have numbers, but the model knows them by name, such as 'thing0'; "
+        "give their names\n"
+    )
+    run("convert", fitted / "answers.csv", f"names.{ending}")
+    refused = run(command, "numbered.nearer", f"names.{ending}")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(
+        f"nearer: names.{ending}: the objects have names, but the model knows them by number, from 0 to 11;"
+    )
+
+
+def test_names_that_look_like_numbers_are_names(run, tmp_path):
+    (tmp_path / "years.csv").write_text("anchor,near,far\n1900,1910,now\nnow,1910,1900\n1910,now,1900\n")
+    run("fit", "years.csv", "--test-size", 0)
+    assert nearer.load("model.nearer").names_ == ("1900", "1910", "now")
+    (tmp_path / "few.csv").write_text("anchor,near,far\nnow,1910,1900\n1910,1900,now\n")
+    assert run("evaluate", "model.nearer", "few.csv").exit_code == 0
+
+
+def test_an_unknown_object_is_told_with_its_line_or_left_out(run, fitted, tmp_path):
+    (tmp_path / "new.csv").write_text("anchor,near,far\nthing1,thing2,thing3\nthing1,thing2,moon\n")
+    refused = run("evaluate", fitted / "model.nearer", "new.csv")
+    assert refused.exit_code == 2
+    assert "new.csv, line 3" in refused.stderr
+    assert "moon" in refused.stderr
+    facts = json.loads(
+        run("evaluate", fitted / "model.nearer", "new.csv", "--invalid", "drop", "--json").stdout
+    )
+    assert (facts["n_comparisons"], facts["n_dropped"]) == (1, 1)
+
+
+def test_npz_files_are_matched_by_their_own_names(run, fitted, tmp_path):
+    answers = nearer.Comparisons.read(fitted / "answers.csv")
+    turned = nearer.Comparisons(11 - answers.indices, names=answers.names[::-1])
+    turned.write(tmp_path / "turned.npz")
+    facts = json.loads(run("evaluate", fitted / "model.nearer", "turned.npz", "--json").stdout)
+    assert facts["accuracy"] == nearer.load(fitted / "model.nearer").score(answers)
+
+
+def test_questions_may_count_from_1(run, numbered, tmp_path):
+    (tmp_path / "from0.csv").write_text("anchor,a,b\n0,1,2\n11,3,4\n")
+    (tmp_path / "from1.csv").write_text("anchor,a,b\n1,2,3\n12,4,5\n")
+    (tmp_path / "from1.jsonl").write_text('{"anchor": 1, "a": 2, "b": 3}\n{"anchor": 12, "a": 4, "b": 5}\n')
+    assert run("predict", "numbered.nearer", "from1.csv").exit_code == 2
+    expected = [
+        int(row["predicted_near"]) + 1
+        for row in rows_of(run("predict", "numbered.nearer", "from0.csv").stdout)
+    ]
+    for name in ("from1.csv", "from1.jsonl"):
+        rows = rows_of(run("predict", "numbered.nearer", name, "--first-index", 1).stdout)
+        assert [int(row["predicted_near"]) for row in rows] == expected
+
+
+def test_predict_refuses_odd_one_out_trials(run, fitted, tmp_path):
+    (tmp_path / "odd.csv").write_text("a,b,c,odd\nthing1,thing2,thing3,thing3\n")
+    refused = run("predict", fitted / "model.nearer", "odd.csv")
+    assert refused.exit_code == 2
+    assert "ask questions with columns anchor, a, b" in refused.stderr
+
+
 @pytest.fixture
 def questions(tmp_path):
     path = tmp_path / "questions.csv"

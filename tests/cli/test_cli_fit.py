@@ -2,11 +2,13 @@
 
 import json
 import signal
+import sys
 
 import numpy as np
 import pytest
 
 import nearer
+import nearer.report
 
 
 @pytest.fixture
@@ -131,6 +133,56 @@ def test_fit_reads_columns_with_other_names(run, tmp_path, answers):
     wrong = run("fit", "other.csv", "--columns", "anchor:city")
     assert wrong.exit_code == 2
     assert "role=column" in wrong.stderr
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "options", "missing"),
+    [
+        ("nearer.cli.fit", "_facts", [], ""),
+        ("nearer.cli.fit", "_facts", ["--report", "report.html"], ", the report report.html was not"),
+        ("nearer.report", "render_report", ["--report", "report.html"], ", the report report.html was not"),
+        (
+            "nearer.cli.fit",
+            "show",
+            ["--report", "report.html"],
+            "",
+        ),  # it is there before the numbers are shown
+    ],
+)
+def test_ctrl_c_after_the_fit_keeps_the_model(
+    run, answers, tmp_path, monkeypatch, module, function, options, missing
+):
+    monkeypatch.setattr(sys.modules[module], function, interrupt)
+    result = run("fit", answers, "--max-epochs", 3, *options)
+    assert result.exit_code == 130
+    assert nearer.load(tmp_path / "model.nearer").result_.stop_reason == "epochs"
+    assert (tmp_path / "report.html").exists() == (bool(options) and not missing)
+    assert result.stderr == f"nearer: interrupted, the map was written to model.nearer{missing}\n"
+
+
+def test_one_is_not_many(run, tmp_path):
+    (tmp_path / "two.csv").write_text("anchor,near,far\n0,1,2\n1,0,2\n")
+    shown = run("fit", "two.csv", "--dim", 1, "--max-epochs", 1, "--report", "r.html").stdout
+    for part in ("1 dimension,", "1 epoch:", "of 1 answer\n", "of 1 answer that"):
+        assert part in shown
+    page = (tmp_path / "r.html").read_text()
+    for part in ("1 dimension;", "1 epoch<", "1 comparison<", "1 unseen comparison<"):
+        assert part in page
+
+
+def test_fit_reads_what_studies_write(run, tmp_path):
+    (tmp_path / "odd.csv").write_text("a,b,c,odd\ncat,dog,car,car\ndog,cat,bus,bus\ncar,bus,cat,cat\n")
+    facts = json.loads(run("fit", "odd.csv", "--test-size", 0, "--json").stdout)
+    assert (facts["n_train"], facts["n_objects"]) == (6, 4)
+    (tmp_path / "sides.csv").write_text("anchor,left,right,response\n0,1,2,left\n2,0,1,right\n1,0,2,left\n")
+    assert json.loads(run("fit", "sides.csv", "--json").stdout)["n_dropped"] == 0
+    (tmp_path / "places.csv").write_text("anchor,a,b,response\n0,1,2,1\n0,1,3,2\n")
+    assert run("fit", "places.csv").exit_code == 2
+    assert run("fit", "places.csv", "--coding", "position").exit_code == 0
 
 
 def test_ctrl_c_keeps_the_best_map_so_far(start, process, tmp_path):

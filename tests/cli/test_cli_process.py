@@ -92,5 +92,5 @@ def test_the_bar_shows_on_a_terminal_and_stdout_stays_clean(start, fitted, tmp_p
     stdout = fit.stdout.read()
     assert fit.wait(timeout=60) == 0
     json.loads(stdout)
-    assert "fitting answers.csv" in fit.screen.wait_for("fitting answers.csv")
+    assert "answers.csv: fitting" in fit.screen.wait_for("answers.csv: fitting")
     assert nearer.load(tmp_path / "model.nearer").callback is None

@@ -8,11 +8,13 @@ gradient is an array of its own): here the vector instructions are written out, 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 _inline = njit(inline="always", error_model="numpy")
+#: without compilation (NUMBA_DISABLE_JIT) there are no vector instructions
+_VECTORS = not config.DISABLE_JIT
 
 
 def _adder(width):
@@ -69,18 +71,20 @@ def add_triplet(X, G, i, j, k, a, b):
     """G[i] += a (x_i - x_j) + b (x_i - x_k); G[j] -= a (x_i - x_j); G[k] -= b (x_i - x_k). C-contiguous X and G."""
     p = X.shape[1]
     c = 0
-    while c + 8 <= p:
-        _add_8(X, G, i, j, k, c, a, b)
-        c += 8
-    if c + 4 <= p:
-        _add_4(X, G, i, j, k, c, a, b)
-        c += 4
-    if c + 2 <= p:
-        _add_2(X, G, i, j, k, c, a, b)
-        c += 2
-    if c < p:
+    if _VECTORS:
+        while c + 8 <= p:
+            _add_8(X, G, i, j, k, c, a, b)
+            c += 8
+        if c + 4 <= p:
+            _add_4(X, G, i, j, k, c, a, b)
+            c += 4
+        if c + 2 <= p:
+            _add_2(X, G, i, j, k, c, a, b)
+            c += 2
+    while c < p:
         u = a * (X[i, c] - X[j, c])
         v = b * (X[i, c] - X[k, c])
         G[i, c] += u + v
         G[j, c] -= u
         G[k, c] -= v
+        c += 1

@@ -9,9 +9,6 @@ True
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 from typing import Annotated
 
 import typer
@@ -64,17 +61,5 @@ for _command in (fit, evaluate, predict, plot, simulate, convert, demo):
 
 
 def main() -> None:
-    """Run the command line and exit.
-
-    The interpreter is not taken down piece by piece: a thread of Arrow that still lets go of a Python callback at that
-    moment would abort a command that has done its work.
-    """
-    code = 0
-    try:
-        app(prog_name="nearer")
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    with contextlib.suppress(OSError):  # whoever read the pipe may be gone
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(code)
+    """Run the command line and exit."""
+    app(prog_name="nearer")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+from nearer.cli._wording import in_options
+from nearer.errors import InputError
+
 BAD_INPUT = 2
 BROKEN_PIPE = 141  # 128 + SIGPIPE, what a shell reports for `yes | head`
 INTERRUPTED = 130  # 128 + SIGINT
-_OPTIONS = {
-    r"invalid='(\w+)'": r"--invalid \1",
-    r"zero='(\w+)'": r"--zero \1",
-    r"header=False": "--no-header",
-    r"columns=\{[^}]*\}": "--columns anchor=...,near=...,far=...",
-}
 
 
 class Commands(TyperGroup):
@@ -35,9 +33,12 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; ctrl-C outside a fit leaves no file behind and says so."""
         try:
-            result = super().invoke(ctx)
+            with self._warnings_in_a_sentence(ctx):
+                result = super().invoke(ctx)
             sys.stdout.flush()  # a reader that has gone away is noticed here, not while Python shuts down
             return result
+        except InputError as error:
+            raise type(error)(in_options(str(error), self._options(ctx))) from error
         except KeyboardInterrupt:
             complain("interrupted, nothing was written")
             raise typer.Exit(INTERRUPTED) from None
@@ -46,21 +47,25 @@ class Commands(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
 
+    @contextmanager
+    def _warnings_in_a_sentence(self, ctx: Any) -> Iterator[None]:
+        def show(message: Warning | str, *_: Any, **__: Any) -> None:
+            complain(in_options(str(message), self._options(ctx)))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = show
+            yield
+
+    def _options(self, ctx: Any) -> set[str]:
+        """What can be typed after the command that was started."""
+        command = self.commands[ctx.invoked_subcommand]
+        return {option for parameter in command.params for option in parameter.opts}
+
 
 def complain(message: str) -> None:
     """One sentence on stderr."""
-    print(f"nearer: {in_options(' '.join(message.split()))}", file=sys.stderr)
-
-
-def in_options(message: str) -> str:
-    """What the library advises in Python, as it is typed here.
-
-    >>> in_options("row 3: correct it or pass invalid='drop' to leave it out")
-    'row 3: correct it or pass --invalid drop to leave it out'
-    """
-    for pattern, option in _OPTIONS.items():
-        message = re.sub(pattern, option, message)
-    return message
+    print(f"nearer: {' '.join(message.split())}", file=sys.stderr)
 
 
 def _exit_code(run: Callable[[], Any]) -> int:

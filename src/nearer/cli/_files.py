@@ -29,6 +29,12 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -
         seen.add(path.resolve())
 
 
+def check_page(path: Path | None) -> None:
+    """Refuse a report that is to be anything but a page."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{path}: a report is an HTML page, give it a name that ends with .html")
+
+
 def write_all(writers: Mapping[Path, Callable[[Path], object]]) -> None:
     """Write every file in a temporary folder beside its place, then move all there; a failure leaves none.
 

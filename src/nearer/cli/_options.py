@@ -28,13 +28,22 @@ class Zero(StrEnum):
     second = "second"
 
 
+class Coding(StrEnum):
+    """What a response is."""
+
+    signs = "signs"
+    position = "position"
+    object = "object"
+
+
 READING = "Reading"
 AnswersFile = Annotated[
     Path,
     typer.Argument(
         metavar="ANSWERS",
         show_default=False,
-        help="csv, tsv, parquet, jsonl or npz: anchor, near, far (indices from 0, or names).",
+        help="csv, tsv, parquet, jsonl or npz. Columns: anchor, near, far; near_a, near_b, far_a, far_b; "
+        "anchor, a, b, response; a, b, odd; or a, b, c, odd. Objects are indices from 0, or names.",
     ),
 ]
 ModelFile = Annotated[
@@ -72,6 +81,26 @@ Header = Annotated[
         help="Whether a text file starts with column names; found out by default.",
     ),
 ]
+ResponseCoding = Annotated[
+    Coding | None,
+    typer.Option(
+        "--coding",
+        show_default=False,
+        rich_help_panel=READING,
+        help="What a response is, where it could be two things: 1 and -1, 1 and 2, or the object itself.",
+    ),
+]
+FirstIndex = Annotated[
+    int | None,
+    typer.Option(
+        "--first-index",
+        min=0,
+        max=1,
+        show_default=False,
+        rich_help_panel=READING,
+        help="The number of the first object in a file of indices; 0 by default.",
+    ),
+]
 ZeroMeans = Annotated[
     Zero | None,
     typer.Option(
@@ -101,7 +130,14 @@ def parse_columns(text: str | None) -> dict[str, str | int] | None:
 
 
 def read_answers(
-    path: Path, columns: str | None, header: bool | None, zero: Zero | None, invalid: Invalid, **about: Any
+    path: Path,
+    columns: str | None,
+    header: bool | None,
+    coding: Coding | None,
+    zero: Zero | None,
+    first_index: int | None,
+    invalid: Invalid,
+    **about: Any,
 ) -> Comparisons:
     """The comparisons of a file; `about` gives the names and the number of objects where they are known."""
     from nearer.comparisons import Comparisons
@@ -110,7 +146,9 @@ def read_answers(
         path,
         columns=parse_columns(columns),
         header=header,
+        coding=None if coding is None else coding.value,
         zero=None if zero is None else zero.value,
+        first_index=first_index,
         invalid=invalid.value,
         **about,
     )

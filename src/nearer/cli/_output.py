@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from nearer._words import counted
+
 
 def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json: bool) -> None:
     """Print the facts as JSON, or the lines as two columns."""
@@ -48,6 +50,15 @@ def percent(share: float) -> str:
     '93.3%'
     """
     return f"{share:.1%}"
+
+
+def left_out(n_dropped: int) -> str:
+    """What to add to a number of comparisons where rows of the file are not among them.
+
+    >>> left_out(0), left_out(1)
+    ('', ', 1 row left out (invalid or undecided)')
+    """
+    return f", {counted(n_dropped, 'row')} left out (invalid or undecided)" if n_dropped else ""
 
 
 def number_or_name(text: str) -> float | str:

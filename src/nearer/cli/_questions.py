@@ -6,9 +6,10 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
+from nearer.cli._models import check_kind, read_about
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ class Questions:
 
 
 def read_questions(
-    path: Path, estimator: OrdinalEmbedding, columns: Columns | None = None, header: bool | None = None
+    path: Path,
+    estimator: OrdinalEmbedding,
+    columns: Columns | None = None,
+    header: bool | None = None,
+    first_index: int | None = None,
 ) -> Questions:
     """Questions about the objects of a model; answers that are there as well are kept but not looked at."""
     from nearer.io import format_of
@@ -40,11 +45,11 @@ def read_questions(
     if kind == "npz":
         raise InputError(f"{path}: questions are a table; convert the file to csv, parquet or jsonl")
     if kind == "csv":
-        return _read_text(path, estimator, columns, header)
+        return _read_text(path, estimator, columns, header, first_index)
     if header is not None:
         raise InputError(f"{path}: --header and --no-header are for csv, tsv and txt files; leave them out")
     table = _read_parquet(path) if kind == "parquet" else _read_jsonl(path)
-    return _from_table(path, table, estimator, columns)
+    return _from_table(path, table, estimator, columns, first_index)
 
 
 def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
@@ -70,7 +75,11 @@ def _found_objects(header: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _read_text(
-    path: Path, estimator: OrdinalEmbedding, columns: Columns | None, header: bool | None
+    path: Path,
+    estimator: OrdinalEmbedding,
+    columns: Columns | None,
+    header: bool | None,
+    first_index: int | None,
 ) -> Questions:
     import pyarrow as pa
 
@@ -78,11 +87,12 @@ def _read_text(
     from nearer._tables.csv import CsvSource
     from nearer.comparisons import Comparisons
 
-    wanted = Wanted(estimator.names_, len(estimator.embedding_))
+    wanted = Wanted(estimator.names_, len(estimator.embedding_), first_index=first_index)
     if columns is None and header is not False:
         columns = shown_columns(_first_row(path))
     source = CsvSource(path, columns, header, wanted)
-    source.layout = Layout(source.layout.objects)  # a response would turn rows round or leave them out
+    check_kind(estimator, path, named=not source.numeric)
+    source.layout = _asked(source.layout, path)
     assembler = source.assembler()
     try:
         for batch in source.batches(as_text=True):
@@ -122,22 +132,29 @@ def _names_without_header(source: CsvSource) -> list[str]:
 
 
 def _from_table(
-    path: Path, table: pa.Table, estimator: OrdinalEmbedding, columns: Columns | None
+    path: Path,
+    table: pa.Table,
+    estimator: OrdinalEmbedding,
+    columns: Columns | None,
+    first_index: int | None,
 ) -> Questions:
     from nearer.comparisons import Comparisons
 
     if not table.num_rows:
         raise InputError(f"{path}: there are no questions")
-    layout = layout_of(table.column_names, columns or shown_columns(table.column_names), str(path))
+    layout = _asked(
+        layout_of(table.column_names, columns or shown_columns(table.column_names), str(path)), path
+    )
     roles = TRIPLET if len(layout.objects) == 3 else QUADRUPLET
     objects = table.select(list(layout.objects)).rename_columns(list(roles))
-    try:
-        comparisons = Comparisons.from_frame(
-            objects, names=estimator.names_, n_objects=len(estimator.embedding_)
-        )
-    except InputError as error:
-        raise InputError(f"{path}, {error}") from None
-    return Questions(table, comparisons, _options(layout))
+
+    def read(**about: Any) -> Comparisons:
+        try:
+            return Comparisons.from_frame(objects, first_index=first_index, **about)
+        except InputError as error:
+            raise InputError(f"{path}, {error}") from None
+
+    return Questions(table, read_about(estimator, path, read), _options(layout))
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -154,13 +171,20 @@ def _read_jsonl(path: Path) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json
 
-    from nearer._tables.opening import open_bytes
+    from nearer._tables.opening import arrow_memory, open_bytes
 
     try:
         with open_bytes(path) as stream:
-            return json.read_json(stream)
+            return json.read_json(arrow_memory(stream.read()))
     except pa.ArrowInvalid as error:
         raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def _asked(layout: Layout, path: Path) -> Layout:
+    """The objects alone: a response would turn rows round or leave them out."""
+    if layout.odd_one_out:
+        raise InputError(f"{path}: these are odd-one-out trials; ask questions with columns anchor, a, b")
+    return Layout(layout.objects)
 
 
 def _options(layout: Layout) -> tuple[int, int]:

@@ -7,18 +7,21 @@ from typing import Annotated
 
 import typer
 
+from nearer._words import counted
 from nearer.cli._files import check_outputs, write_all
 from nearer.cli._options import (
     AnswersFile,
     AsJson,
     Columns,
+    FirstIndex,
     Header,
     Invalid,
     InvalidRows,
+    ResponseCoding,
     ZeroMeans,
     read_answers,
 )
-from nearer.cli._output import show
+from nearer.cli._output import left_out, show
 
 
 def convert(
@@ -26,15 +29,18 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write.")],
     columns: Columns = None,
     header: Header = None,
+    coding: ResponseCoding = None,
     zero: ZeroMeans = None,
+    first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
     as_json: AsJson = False,
 ) -> None:
     """Convert comparisons between csv, tsv, parquet, jsonl and npz; the endings tell the formats."""
     check_outputs([out], inputs=[answers])
-    comparisons = read_answers(answers, columns, header, zero, invalid)
+    comparisons = read_answers(answers, columns, header, coding, zero, first_index, invalid)
     write_all({out: comparisons.write})
-    dropped = f", {comparisons.n_dropped:,} invalid rows dropped" if comparisons.n_dropped else ""
     facts = {"out": out, "n_comparisons": len(comparisons), "n_objects": comparisons.n_objects}
-    lines = [("written", f"{out} ({len(comparisons):,} comparisons{dropped})")]
+    lines = [
+        ("written", f"{out} ({counted(len(comparisons), 'comparison')}{left_out(comparisons.n_dropped)})")
+    ]
     show({**facts, "n_dropped": comparisons.n_dropped}, lines, as_json=as_json)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer._progress import readable_seconds
-from nearer.cli._files import check_outputs, write_all
+from nearer._words import counted
+from nearer.cli._files import check_outputs, check_page, write_all
 from nearer.cli._options import AsJson, Seed
 from nearer.cli._output import percent, show
 
@@ -28,9 +28,10 @@ def demo(
     from nearer.datasets import cities, triplets_from_distances
     from nearer.metrics import procrustes_distance, triplet_error
     from nearer.ordinal import OrdinalEmbedding
-    from nearer.report import write_report
+    from nearer.report import effort, write_report
 
     check_outputs([out])
+    check_page(out)
     europe = cities()
     km = europe.great_circle_km()
     answers = triplets_from_distances(
@@ -39,7 +40,9 @@ def demo(
     train, test = answers.split(test_size=N_TEST, random_state=seed)
     # a given strength skips the trials that would choose one, so that the report shows the whole course of the fit
     estimator = OrdinalEmbedding(2, l2=0.05, random_state=seed)
-    fit_with_bar(estimator, train, "drawing Europe")
+    fit_with_bar(estimator, train, "Europe")
+    if estimator.result_.stop_reason == "interrupted":
+        raise KeyboardInterrupt
     maps = {
         "The true map": europe.map_xy(),
         f"{N_TRAIN:,} noisy comparisons": estimator.embedding_,
@@ -63,21 +66,25 @@ def demo(
         "test_accuracy": estimator.score(test),
         "test_accuracy_true_map": 1 - triplet_error(europe.map_xy(), test),
         "seconds": estimator.result_.seconds,
+        "compile_seconds": estimator.result_.details.get("compile_seconds", 0.0),
         "procrustes_distance": distances[1],
         "procrustes_distance_mds": distances[2],
         "seed": seed,
     }
-    show(facts, _lines(facts, len(km)), as_json=as_json)
+    show(facts, _lines(facts, len(km), effort(estimator.result_)), as_json=as_json)
 
 
-def _lines(facts: dict[str, Any], n_cities: int) -> list[tuple[str, str]]:
+def _lines(facts: dict[str, Any], n_cities: int, time: str) -> list[tuple[str, str]]:
     wrong = f"{facts['noise']:.0%}"
     ours, true = percent(facts["test_accuracy"]), percent(facts["test_accuracy_true_map"])
     distance, mds = facts["procrustes_distance"], facts["procrustes_distance_mds"]
     return [
         ("answers", f"{facts['n_train']:,} about {n_cities} cities, {wrong} of all answers are wrong"),
-        ("fit", readable_seconds(facts["seconds"])),
-        ("held-out accuracy", f"{ours} of {facts['n_test']:,} further answers (the true map: {true})"),
+        ("fit", time),
+        (
+            "held-out accuracy",
+            f"{ours} of {counted(facts['n_test'], 'further answer')} (the true map: {true})",
+        ),
         ("off the true map", f"{distance:.4f} of 1 (metric MDS, which is given every distance: {mds:.4f})"),
         ("report", f"{facts['report']}"),
     ]

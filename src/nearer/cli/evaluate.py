@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from nearer.cli._models import load_model
+from nearer._words import counted
+from nearer.cli._models import load_model, read_about
 from nearer.cli._options import (
     AnswersFile,
     AsJson,
     Columns,
+    FirstIndex,
     Header,
     Invalid,
     InvalidRows,
     ModelFile,
+    ResponseCoding,
     ZeroMeans,
     read_answers,
 )
-from nearer.cli._output import percent, show
+from nearer.cli._output import left_out, percent, show
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,26 +33,27 @@ def evaluate(
     answers: AnswersFile,
     columns: Columns = None,
     header: Header = None,
+    coding: ResponseCoding = None,
     zero: ZeroMeans = None,
+    first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
     as_json: AsJson = False,
 ) -> None:
     """Score a saved model on answers: the share that holds on its map."""
     estimator = load_model(model)
-    about = {"names": estimator.names_, "n_objects": len(estimator.embedding_)}
-    comparisons = read_answers(answers, columns, header, zero, invalid, **about)
+    read = partial(read_answers, answers, columns, header, coding, zero, first_index, invalid)
+    comparisons = read_about(estimator, answers, read)
     if not len(comparisons):
         raise InputError(f"{answers}: there are no comparisons to evaluate")
     accuracy = estimator.score(comparisons)
     spread = (accuracy * (1 - accuracy) / len(comparisons)) ** 0.5
     surprise = _log_loss(estimator, comparisons)
     conflicts = comparisons.conflicts()
-    lines = [
-        ("accuracy", f"{percent(accuracy)} ± {percent(spread)} of {len(comparisons):,} comparisons"),
-        ("conflicts", f"{conflicts.n_rows:,} comparisons contradict another"),
-    ]
+    about = counted(len(comparisons), "comparison") + left_out(comparisons.n_dropped)
+    lines = [("accuracy", f"{percent(accuracy)} ± {percent(spread)} of {about}")]
     if surprise is not None:
-        lines.insert(1, ("log loss", f"{surprise:.4f} (a coin has 0.6931)"))
+        lines.append(("log loss", f"{surprise:.4f} (a coin has 0.6931)"))
+    lines.append(("conflicts", f"{conflicts.n_rows:,} comparisons contradict another"))
     facts = {
         "accuracy": accuracy,
         "error": 1 - accuracy,

@@ -3,36 +3,62 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nearer._progress import progress_bar
+from nearer._words import counted
 from nearer.cli._commands import INTERRUPTED, complain
-from nearer.cli._files import check_outputs, write_all
+from nearer.cli._files import check_outputs, check_page
 from nearer.cli._options import (
     AnswersFile,
     AsJson,
     Columns,
+    FirstIndex,
     Header,
     Invalid,
     InvalidRows,
+    ResponseCoding,
     Seed,
     ZeroMeans,
     read_answers,
 )
-from nearer.cli._output import number_or_name, percent, show
+from nearer.cli._output import left_out, number_or_name, percent, show
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.ordinal import OrdinalEmbedding
 
-_LOSSES = "gnmds, ckl, ste, tste, soe, or auto: chosen on held-out answers."
-_SOLVERS = "auto, svrg-sbb, svrg-sbb0, svrg-sbb-restarts, svrg, sgd, adam, batch or lbfgs."
 _BUDGET = "Budget"
+
+
+class Loss(StrEnum):
+    """The names of `nearer.losses.LOSSES`, which would take a second to import, and "auto"."""
+
+    gnmds = "gnmds"
+    ckl = "ckl"
+    ste = "ste"
+    tste = "tste"
+    soe = "soe"
+    auto = "auto"
+
+
+class Solver(StrEnum):
+    """The names of `nearer.solvers.SOLVERS`."""
+
+    auto = "auto"
+    svrg_sbb = "svrg-sbb"
+    svrg_sbb0 = "svrg-sbb0"
+    svrg_sbb_restarts = "svrg-sbb-restarts"
+    svrg = "svrg"
+    sgd = "sgd"
+    adam = "adam"
+    batch = "batch"
+    lbfgs = "lbfgs"
 
 
 def fit(
@@ -43,8 +69,13 @@ def fit(
         typer.Option("--report", show_default=False, help="Also write an HTML page about the fit."),
     ] = None,
     dim: Annotated[int, typer.Option("--dim", min=1, help="Dimensions of the map.")] = 2,
-    loss: Annotated[str, typer.Option("--loss", help=_LOSSES)] = "soe",
-    solver: Annotated[str, typer.Option("--solver", help=_SOLVERS)] = "auto",
+    loss: Annotated[
+        Loss,
+        typer.Option("--loss", metavar="<loss>", help=f"{', '.join(Loss)} (chosen on held-out answers)."),
+    ] = Loss.soe,
+    solver: Annotated[
+        Solver, typer.Option("--solver", metavar="<solver>", help=f"{', '.join(Solver)}.")
+    ] = Solver.auto,
     l2: Annotated[
         str, typer.Option("--l2", help="Strength of the L2 term; auto: on held-out answers.")
     ] = "auto",
@@ -74,24 +105,29 @@ def fit(
     ] = 1,
     columns: Columns = None,
     header: Header = None,
+    coding: ResponseCoding = None,
     zero: ZeroMeans = None,
+    first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Fit a map to answers, score it on a held-out part and save it.
 
-    Ctrl-C ends the fit: the best map so far is written, and the exit code is 130.
+    The model is saved as soon as the fit ends. Ctrl-C ends it early with the best map so far (exit code 130).
     """
     from nearer.ordinal import OrdinalEmbedding
+    from nearer.report import write_report
+    from nearer.saving import save
 
     check_outputs([out, report], inputs=[answers])
-    comparisons = read_answers(answers, columns, header, zero, invalid)
+    check_page(report)
+    comparisons = read_answers(answers, columns, header, coding, zero, first_index, invalid)
     train, test = _parts(comparisons, answers, test_size, seed)
     estimator = OrdinalEmbedding(
         dim,
-        loss=loss,
-        solver=solver,
+        loss=loss.value,
+        solver=solver.value,
         l2=number_or_name(l2),
         n_init=restarts,
         max_epochs=max_epochs,
@@ -100,14 +136,35 @@ def fit(
         n_jobs=jobs,
         random_state=seed,
     )
-    fit_with_bar(estimator, train, f"fitting {answers.name}")
-    write_all(_writers(estimator, train, test, out, report, title=answers.name))
-    facts = _facts(estimator, train, test)
-    facts |= {"model": out, "report": report, "n_dropped": comparisons.n_dropped, "seed": seed}
-    show(facts, _lines(facts, estimator), as_json=as_json)
-    if estimator.result_.stop_reason == "interrupted":
-        complain(f"interrupted, the best map so far was written to {out}")
+    fit_with_bar(estimator, train, answers.name)
+    save(estimator, out)
+    facts = {
+        "model": out,
+        "report": report,
+        "n_dropped": comparisons.n_dropped,
+        "ignored_columns": list(comparisons.ignored_columns),
+        "n_uncompared": len(comparisons.uncompared()),
+        "seed": seed,
+    }
+    written = [out]
+    try:
+        facts |= _facts(estimator, train, test)
+        if report is not None:
+            write_report(report, estimator, train=train, test=test, title=answers.name)
+            written.append(report)
+        show(facts, _lines(facts, estimator), as_json=as_json)
+        interrupted = estimator.result_.stop_reason == "interrupted"
+    except KeyboardInterrupt:
+        interrupted = True
+    if interrupted:
+        complain(_what_was_kept(estimator, written, report))
         raise typer.Exit(INTERRUPTED)
+
+
+def _what_was_kept(estimator: OrdinalEmbedding, written: list[Path], report: Path | None) -> str:
+    early = estimator.result_.stop_reason == "interrupted"
+    missing = "" if report is None or report in written else f", the report {report} was not"
+    return f"interrupted, the {'best map so far' if early else 'map'} was written to {written[0]}{missing}"
 
 
 def _parts(
@@ -117,35 +174,20 @@ def _parts(
         raise InputError(f"{path}: there are no comparisons to fit")
     if test_size == 0:
         return comparisons, None
-    return comparisons.split(test_size=test_size, random_state=seed)
+    try:
+        return comparisons.split(test_size=test_size, random_state=seed)
+    except InputError as error:
+        raise InputError(f"{path}: {error}; --test-size 0 fits to all of them") from None
 
 
-def fit_with_bar(estimator: OrdinalEmbedding, train: Comparisons, description: str) -> None:
+def fit_with_bar(estimator: OrdinalEmbedding, train: Comparisons, about: str) -> None:
     """Fit, with a progress bar where stderr is a terminal."""
     if not sys.stderr.isatty():
         estimator.fit(train)
         return
-    with progress_bar(description, keep=False) as callback:
+    with progress_bar(about, max_seconds=estimator.max_seconds, keep=False) as callback:
         estimator.set_params(callback=callback).fit(train)
     estimator.set_params(callback=None)  # a saved model holds no functions
-
-
-def _writers(
-    estimator: OrdinalEmbedding,
-    train: Comparisons,
-    test: Comparisons | None,
-    out: Path,
-    report: Path | None,
-    title: str,
-) -> dict[Path, Callable[[Path], object]]:
-    from nearer.saving import save
-
-    writers: dict[Path, Callable[[Path], object]] = {out: lambda path: save(estimator, path)}
-    if report is not None:
-        from nearer.report import write_report
-
-        writers[report] = lambda path: write_report(path, estimator, train=train, test=test, title=title)
-    return writers
 
 
 def _facts(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons | None) -> dict[str, Any]:
@@ -169,18 +211,18 @@ def _facts(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons | 
 def _lines(facts: dict[str, Any], estimator: OrdinalEmbedding) -> list[tuple[str, str]]:
     from nearer.report import STOP_REASONS, effort
 
-    dropped = f", {facts['n_dropped']:,} invalid rows dropped" if facts["n_dropped"] else ""
-    end = STOP_REASONS[facts["stop_reason"]]
+    total, objects = facts["n_train"] + facts["n_test"], counted(facts["n_objects"], "object")
+    size, loss = counted(facts["n_components"], "dimension"), estimator.loss_.name
     lines = [
-        ("answers", f"{facts['n_train'] + facts['n_test']:,} about {facts['n_objects']:,} objects{dropped}"),
-        ("map", f"{facts['n_components']} dimensions, {estimator.loss_.name} loss {facts['objective']:.4g}"),
-        ("time", f"{effort(estimator.result_)}: {end}"),
-        ("training accuracy", f"{percent(facts['train_accuracy'])} of {facts['n_train']:,} answers"),
+        ("answers", f"{total:,} about {objects}{left_out(facts['n_dropped'])}"),
+        ("columns not used", ", ".join(facts["ignored_columns"])),
+        ("in no answer", counted(facts["n_uncompared"], "object") if facts["n_uncompared"] else ""),
+        ("map", f"{size}, {loss} loss {facts['objective']:.4g}"),
+        ("time", f"{effort(estimator.result_)}: {STOP_REASONS[facts['stop_reason']]}"),
+        ("training accuracy", f"{percent(facts['train_accuracy'])} of {counted(facts['n_train'], 'answer')}"),
     ]
     if facts["n_test"]:
-        held_out = (
-            f"{percent(facts['test_accuracy'])} of {facts['n_test']:,} answers that the fit did not see"
-        )
-        lines.append(("held-out accuracy", held_out))
+        unseen = f"{counted(facts['n_test'], 'answer')} that the fit did not see"
+        lines.append(("held-out accuracy", f"{percent(facts['test_accuracy'])} of {unseen}"))
     lines += [(name, str(facts[name])) for name in ("model", "report") if facts[name] is not None]
-    return lines
+    return [line for line in lines if line[1]]

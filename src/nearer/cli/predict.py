@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nearer._words import counted
 from nearer.cli._files import check_outputs, write_all
 from nearer.cli._models import load_model
-from nearer.cli._options import AsJson, Columns, Header, ModelFile, parse_columns
+from nearer.cli._options import AsJson, Columns, FirstIndex, Header, ModelFile, parse_columns
 from nearer.cli._output import show
 from nearer.errors import InputError
 
@@ -42,6 +43,7 @@ def predict(
     ] = None,
     columns: Columns = None,
     header: Header = None,
+    first_index: FirstIndex = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer questions with a saved model: which is nearer, and how probable that is.
@@ -53,13 +55,13 @@ def predict(
     check_outputs([out], inputs=[model, questions])
     write = None if out is None else _writer(out)
     estimator = load_model(model)
-    asked = read_questions(questions, estimator, parse_columns(columns), header)
+    asked = read_questions(questions, estimator, parse_columns(columns), header, first_index)
     answers = _answers(estimator, asked)
     if out is not None and write is not None:
         table = _with_answers(asked.table, answers)
         write_all({out: lambda path: write(table, path)})
         facts = {"out": out, "n_questions": table.num_rows}
-        show(facts, [("predictions", f"{out} ({table.num_rows:,} questions)")], as_json=as_json)
+        show(facts, [("predictions", f"{out} ({counted(table.num_rows, 'question')})")], as_json=as_json)
     elif as_json:
         rows = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]
         show({"n_questions": len(rows), "predictions": rows}, [], as_json=True)

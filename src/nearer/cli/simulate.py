@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearer._words import counted
 from nearer.cli._files import check_outputs, write_all
 from nearer.cli._options import AsJson, Seed
 from nearer.cli._output import number_or_name, show
@@ -54,7 +55,7 @@ def simulate(
         writers[truth] = lambda path: write_points(path, points)
     write_all(writers)
     facts = {"answers": out, "truth": truth, "n_objects": objects, "n_components": dim}
-    lines = [("answers", f"{out} ({comparisons:,} {kind.value} about {objects:,} objects)")]
+    lines = [("answers", f"{out} ({counted(comparisons, kind.value[:-1])} about {objects:,} objects)")]
     if truth is not None:
         lines.append(("truth", str(truth)))
     show({**facts, "n_comparisons": comparisons, "seed": seed}, lines, as_json=as_json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,9 +14,12 @@ from nearer.plotting._names import note_left_out, place_names
 from nearer.plotting._style import MUTED, new_figure, set_title
 from nearer.plotting.maps import bare_plane, checked_labels, checked_names, checked_points, draw_points
 
+if TYPE_CHECKING:
+    from nearer.ordinal import OrdinalEmbedding
+
 
 def plot_comparison_of_maps(
-    maps: Mapping[str, ArrayLike],
+    maps: Mapping[str, ArrayLike | OrdinalEmbedding],
     names: Sequence[str] | None = None,
     labels: ArrayLike | None = None,
     *,
@@ -26,7 +30,7 @@ def plot_comparison_of_maps(
 
     Parameters
     ----------
-    maps : dict of title -> array of shape (n_objects, 2)
+    maps : dict of title -> array of shape (n_objects, 2), or fitted estimator
         The maps, from left to right.
     names : sequence of str, optional
         One name an object.

@@ -13,13 +13,16 @@ from matplotlib.ticker import MaxNLocator
 from nearer.plotting._style import MARKERS, PALETTE, add_legend, axes_or_new, figure_of, tidy_chart
 
 if TYPE_CHECKING:
+    from nearer.ordinal import OrdinalEmbedding
     from nearer.solvers import Result
+
+    Fit = Result | OrdinalEmbedding
 
 _SCALES = {"seconds": "seconds", "evaluations": "gradient evaluations", "epoch": "epochs"}
 
 
 def plot_learning_curve(
-    result: Result | Mapping[str, Result],
+    result: Fit | Mapping[str, Fit],
     against: Literal["seconds", "evaluations", "epoch"] = "seconds",
     *,
     ax: Axes | None = None,
@@ -29,7 +32,7 @@ def plot_learning_curve(
 
     Parameters
     ----------
-    result : Result or dict of name -> Result
+    result : Result, fitted estimator, or dict of name -> either
         `estimator.result_`, or several to compare.
     against : {"seconds", "evaluations", "epoch"}
         The horizontal scale; evaluations compare solvers on any machine.
@@ -60,13 +63,13 @@ def plot_learning_curve(
 
 
 def plot_step_sizes(
-    result: Result | Mapping[str, Result], *, ax: Axes | None = None, title: str | None = None
+    result: Fit | Mapping[str, Fit], *, ax: Axes | None = None, title: str | None = None
 ) -> Figure:
     """Draw the step size of each epoch, on a logarithmic scale where it spans more than a factor of ten.
 
     Parameters
     ----------
-    result : Result or dict of name -> Result
+    result : Result, fitted estimator, or dict of name -> either
         `estimator.result_`, or several to compare.
     ax : matplotlib Axes, optional
         Draw here instead of in a new figure.
@@ -92,12 +95,13 @@ def plot_step_sizes(
     return figure_of(ax)
 
 
-def _draw_histories(ax: Axes, result: Result | Mapping[str, Result], x: str, y: str) -> None:
+def _draw_histories(ax: Axes, result: Fit | Mapping[str, Fit], x: str, y: str) -> None:
     named = dict(result) if isinstance(result, Mapping) else {"": result}
     drawn = []
     handles = []
     for rank, one in enumerate(named.values()):
-        horizontal, vertical = np.asarray(one.history[x], float), np.asarray(one.history[y], float)
+        history = getattr(one, "result_", one).history
+        horizontal, vertical = np.asarray(history[x], float), np.asarray(history[y], float)
         known = np.isfinite(horizontal) & np.isfinite(vertical)
         # markers tell epochs apart while there are few of them
         marker = MARKERS[rank % len(MARKERS)] if known.sum() <= 40 else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -28,11 +28,14 @@ from nearer.plotting._style import (
     tidy_frame,
 )
 
+if TYPE_CHECKING:
+    from nearer.ordinal import OrdinalEmbedding
+
 _PAIRED_AXES = 4  # six panels; more would be too small to read
 
 
 def plot_map(
-    embedding: ArrayLike,
+    embedding: ArrayLike | OrdinalEmbedding,
     names: Sequence[str] | None = None,
     labels: ArrayLike | None = None,
     *,
@@ -48,8 +51,8 @@ def plot_map(
 
     Parameters
     ----------
-    embedding : array of shape (n_objects, n_components)
-        The points.
+    embedding : array of shape (n_objects, n_components), or fitted estimator
+        The points; an estimator brings its names along.
     names : sequence of str, optional
         One name an object. A name for which there is no free place is left out, and a note says how many.
     labels : array of shape (n_objects,), optional
@@ -74,7 +77,7 @@ def plot_map(
     1
     """
     points = checked_points(embedding)
-    texts = checked_names(names, len(points))
+    texts = checked_names(getattr(embedding, "names_", None) if names is None else names, len(points))
     groups = checked_labels(labels, len(points))
     n_components = points.shape[1]
     if n_components > 3:
@@ -99,9 +102,15 @@ def plot_map(
     return figure_of(ax)
 
 
-def checked_points(embedding: ArrayLike) -> np.ndarray:
-    """The embedding as a finite (n, p) float array, or a ValueError that says what is wrong."""
-    points = np.asarray(embedding, dtype=float)
+def checked_points(embedding: ArrayLike | OrdinalEmbedding) -> np.ndarray:
+    """The embedding, or that of an estimator, as a finite (n, p) float array, or a ValueError that says why not."""
+    try:
+        points = np.asarray(getattr(embedding, "embedding_", embedding), dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"a map needs an array of points or a fitted estimator, not a {type(embedding).__name__}: "
+            "give for example estimator.embedding_"
+        ) from None
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
             f"the embedding has shape {points.shape}: a map needs one row an object, one column a dimension"

@@ -1,0 +1,45 @@
+"""What the estimators of comparisons share besides `nearer._given`: what counts, and a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nearer.comparisons import Comparisons
+from nearer.errors import InputError
+from nearer.solvers import Progress
+from nearer.solvers.monitor import Callback
+
+
+def check_learnable(comparisons: Comparisons) -> None:
+    """Refuse comparisons of which none counts."""
+    if len(comparisons) == 0:
+        raise InputError("there are no comparisons to learn from: give at least one")
+    if comparisons.weights is not None and not comparisons.weights.any():
+        raise InputError("all comparisons have weight 0: give at least one a weight above 0")
+
+
+def that_count(comparisons: Comparisons) -> Comparisons:
+    """The comparisons without those of weight zero."""
+    if comparisons.weights is None or comparisons.weights.all():
+        return comparisons
+    return comparisons[comparisons.weights > 0]
+
+
+@contextmanager
+def watched(
+    verbose: bool, callback: Callback | None, max_seconds: float | None = None
+) -> Iterator[Callback | None]:
+    """The user's callback, after a progress bar's own where one is wanted."""
+    if not verbose:
+        yield callback
+        return
+    from nearer._progress import progress_bar
+
+    with progress_bar(max_seconds=max_seconds) as show:
+
+        def both(progress: Progress) -> object:
+            show(progress)
+            return callback(progress) if callback is not None else None
+
+        yield both

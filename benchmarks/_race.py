@@ -99,6 +99,11 @@ def traced_fit(
         random_state=seed,
         callback=trace,
     ).fit(problem.train)
+    return measurements(trace, estimator.result_.stop_reason, settings)
+
+
+def measurements(trace: Trace, stop_reason: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a traced fit."""
     shown = (
         np.searchsorted(trace.evaluations, settings["curve_passes"]) + 1
     )  # the first beyond, to end the curve
@@ -106,7 +111,7 @@ def traced_fit(
         "reached": trace.reached,
         "final_error": trace.error[-1],
         "mean_error": round(float(np.mean(trace.error[:shown])), 5),
-        "stop_reason": estimator.result_.stop_reason,
+        "stop_reason": stop_reason,
         "evaluations": trace.evaluations[:shown],
         "error": trace.error[:shown],
         "step": trace.step[:shown],

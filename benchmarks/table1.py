@@ -6,7 +6,8 @@ evaluation is one derivative of one comparison: an SVRG epoch takes 3 for each c
 the line search of `batch` counts one each. `SBB-b` is SVRG with the stabilised Barzilai-Borwein step and
 batches of b. SVRG and SGD take batches of 1 and the constant step that is best among powers of two on other
 seeds. Every seed has its own points, triplets and start; the paper starts 50 times on one set. A loss that
-no solver brings to 0.15 is checked at 0.2, and the checks say so.
+no solver brings to 0.15 is checked at 0.2, and the checks say so. `cvx` and, for t-STE, `kernel` are the Gram
+form: projected gradient over centred positive semidefinite matrices of rank 10, from the same start.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks import _race
+from benchmarks import _gram, _race
 from benchmarks._figures import PALETTE, bars, grid, legend_below, log_scale, looks, tidy_chart
 from benchmarks._runner import Job
 from benchmarks._store import Cell
@@ -49,18 +50,22 @@ LOSS_NAMES = {"gnmds": "GNMDS", "ckl": "CKL", "ste": "STE", "tste": "t-STE"}
 # Table 1's mean seconds (MATLAB calling C on a 3.3 GHz Xeon E3-1226 v3); None: the target was not reached.
 PAPER: dict[str, dict[str, Number]] = {
     "gnmds": {
+        "cvx": None,
         **{"batch": 4.7466, "SGD": None, "SVRG": 7.9204, "SBB0": 0.6398, "SBB-1": 0.9119, "SBB-5": 0.5298},
         **{"SBB-10": 0.4810, "SBB-20": 0.4581, "SBB-50": 0.5162, "SBB-100": 1.0431},
     },
     "ckl": {
+        "cvx": None,
         **{"batch": 2.5075, "SGD": 2.4086, "SVRG": 2.4075, "SBB0": 0.7010, "SBB-1": 1.1720, "SBB-5": 0.7093},
         **{"SBB-10": 0.6484, "SBB-20": 0.6176, "SBB-100": 0.6013},
     },
     "ste": {
+        "cvx": None,
         **{"batch": 3.5765, "SGD": 6.6043, "SVRG": 3.2328, "SBB0": 0.6644, "SBB-1": 1.0656, "SBB-5": 0.6354},
         **{"SBB-10": 0.5814, "SBB-20": 0.5511, "SBB-100": 0.5414},
     },
     "tste": {
+        "kernel": None,
         **{"batch": 6.9228, "SGD": 7.9055, "SVRG": 3.4525, "SBB0": 0.7962, "SBB-1": 0.5935, "SBB-5": 0.3541},
         **{"SBB-10": 0.3590, "SBB-20": 0.4104, "SBB-50": 0.4421, "SBB-100": 0.5802},
     },
@@ -76,8 +81,8 @@ def problem(settings: dict[str, Any], seed: int) -> _race.Problem:
 
 
 def cells(settings: dict[str, Any]) -> list[Cell]:
-    """Tuning seeds first, then the reported ones; a cell is a loss and a seed."""
-    return _race.race_cells(settings)
+    """Tuning seeds first, then the reported ones, then the Gram form; a cell is a loss and a seed."""
+    return [*_race.race_cells(settings), *_gram.gram_cells(settings)]
 
 
 def warm_up(settings: dict[str, Any]) -> None:
@@ -88,6 +93,7 @@ def warm_up(settings: dict[str, Any]) -> None:
         for rival in _race.rivals(settings):
             how = _race.solver(rival, dict.fromkeys(_race.TUNED, 1e-3))
             _race.traced_fit(small, loss, how, short, seed=0)
+        _gram.gram_fit(small, loss, short)
 
 
 def _small(whole: _race.Problem) -> tuple[Any, Any, np.ndarray]:
@@ -95,8 +101,9 @@ def _small(whole: _race.Problem) -> tuple[Any, Any, np.ndarray]:
 
 
 def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
-    """All solvers, or all steps of the grid, on one problem."""
-    yield from _race.race(cell, job, problem(job.settings, cell["seed"]))
+    """All solvers, or all steps of the grid, or the Gram form, on one problem."""
+    how = _gram.measure if cell["part"] == _gram.PART else _race.race
+    yield from how(cell, job, problem(job.settings, cell["seed"]))
 
 
 def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Table]:
@@ -105,6 +112,7 @@ def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Tabl
     return [
         checks(line for loss in losses for line in _checks(rows, loss, settings)),
         *(_table(rows, loss, settings) for loss in losses),
+        *_gram.tables(rows, {loss: LOSS_NAMES[loss] for loss in losses}, settings["targets"]),
         _tuned(rows, losses, settings),
     ]
 
@@ -115,20 +123,20 @@ def _table(rows: list[dict[str, Any]], loss: str, settings: dict[str, Any]) -> T
     columns = ["solver", f"ms to {target}, median (quartiles)", "epochs", "evaluations / |Q|", "reached"]
     columns += [f"ms to {loose}", "best error met", "paper, mean s"]
     table = Table(f"{LOSS_NAMES[loss]}: until test error {target}", columns)
-    names = _race.rivals(settings)
-    times = {name: [_race.reached(results[name], "seconds", target) for results in found] for name in names}
-    shown = best_in_bold(
-        [spread(times[name], 1000) for name in names], [median(times[name]) for name in names]
-    )
-    for name, text in zip(names, shown, strict=True):
+    runs = {name: [results[name] for results in found] for name in _race.rivals(settings)}
+    if gram := _gram.results(rows, loss):
+        runs = {_gram.name(loss): [results[_gram.name(loss)] for results in gram], **runs}
+    times = {name: [_race.reached(run, "seconds", target) for run in runs[name]] for name in runs}
+    shown = best_in_bold([spread(time, 1000) for time in times.values()], [*map(median, times.values())])
+    for name, text in zip(runs, shown, strict=True):
         epochs, passes = (
-            [_race.reached(r[name], what, target) for r in found] for what in ("epochs", "evaluations")
+            [_race.reached(run, what, target) for run in runs[name]] for what in ("epochs", "evaluations")
         )
-        early = [_race.reached(r[name], "seconds", loose) for r in found]
-        least = digits(median(min(r[name]["error"]) for r in found))
+        early = [_race.reached(run, "seconds", loose) for run in runs[name]]
+        least = digits(median(min(run["error"]) for run in runs[name]))
         arrived = sum(time is not None for time in times[name])
         paper = (PAPER[loss][name] or "-") if name in PAPER[loss] else "not given"
-        reached = f"{arrived}/{len(found)}"
+        reached = f"{arrived}/{len(runs[name])}"
         table.add(name, text, spread(epochs), spread(passes), reached, spread(early, 1000), least, paper)
     return table
 

@@ -22,6 +22,9 @@ class Loss(ABC):
     name: ClassVar[str] = "own loss"
     #: whether :meth:`probability` exists
     has_probability: ClassVar[bool] = False
+    #: whether the loss is a convex function of `near - far` alone, and :meth:`conjugate` exists: then learning a kernel
+    #: is a convex problem
+    convex: ClassVar[bool] = False
 
     @property
     def unit(self) -> float:
@@ -39,6 +42,20 @@ class Loss(ABC):
     def probability(self, near: Array, far: Array) -> Array:
         """Probability that the first pair is called nearer, where the loss is a model of answers."""
         raise AttributeError(f"the loss {self.name!r} has no probability")
+
+    def conjugate(self, slopes: Array) -> Array:
+        """Convex conjugate of the loss as a function of `near - far`, at its slopes, where the loss is convex.
+
+        It gives lower bounds: the loss at z is at least `slope * z - conjugate(slope)` for every slope.
+        """
+        raise AttributeError(f"the loss {self.name!r} has no convex conjugate")
+
+    def smoothed(self, width: float, centre: Array | float = 0.0) -> Loss:
+        """A loss without kinks, at most `width / 2` below this one; itself where it has none.
+
+        A kink lets slopes jump; here they move by the excess over `width`, beginning at `centre`.
+        """
+        return self
 
     def resolved(self, n_components: int) -> Loss:
         """The same loss with parameters that depend on the dimension filled in."""

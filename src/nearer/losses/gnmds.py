@@ -22,6 +22,7 @@ class GNMDS(Loss):
 
     margin: float = 1.0
     name = "gnmds"
+    convex = True
 
     def __post_init__(self) -> None:
         positive("margin", self.margin)
@@ -37,5 +38,53 @@ class GNMDS(Loss):
         violated = (near - far + self.margin > 0).astype(near.dtype)
         return violated, -violated
 
+    def conjugate(self, slopes: Array) -> Array:
+        return -self.margin * slopes
+
+    def smoothed(self, width: float, centre: Array | float = 0.0) -> Loss:
+        return SmoothGNMDS(self.margin, width, centre)
+
     def scalar_parameters(self) -> tuple[float, float]:
         return (self.margin, 0.0)
+
+
+@dataclass(frozen=True)
+class SmoothGNMDS(Loss):
+    """The hinge of `GNMDS` with its corner rounded off over `width`.
+
+    It is the largest of `p * excess - width/2 * (p - centre)²` over slopes p from 0 to 1; without the second term that
+    is the hinge. With `centre` at the slopes of the hinge's own solution, rounding does not move that solution.
+
+    Examples
+    --------
+    >>> SmoothGNMDS(width=0.5).value(np.array([1.0, 3.0]), np.array([1.75, 1.0]))
+    array([0.0625, 2.75  ])
+    """
+
+    margin: float = 1.0
+    width: float = 1.0
+    centre: Array | float = 0.0
+    name = "smooth gnmds"
+    convex = True
+
+    def __post_init__(self) -> None:
+        positive("margin", self.margin)
+        positive("width", self.width)
+
+    @property
+    def unit(self) -> float:
+        return self.margin
+
+    def value(self, near: Array, far: Array) -> Array:
+        slope = self._slope(near, far)
+        return slope * (near - far + self.margin) - self.width / 2 * (slope - self.centre) ** 2
+
+    def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
+        slope = self._slope(near, far)
+        return slope, -slope
+
+    def conjugate(self, slopes: Array) -> Array:
+        return self.width / 2 * (slopes - self.centre) ** 2 - self.margin * slopes
+
+    def _slope(self, near: Array, far: Array) -> Array:
+        return np.clip(self.centre + (near - far + self.margin) / self.width, 0, 1)

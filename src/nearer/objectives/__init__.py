@@ -5,6 +5,7 @@ What an objective can do is listed in its `provides`; solvers state what they ne
 
 from __future__ import annotations
 
+from nearer.objectives.gram import GramObjective
 from nearer.objectives.points import PointObjective
 
-__all__ = ["PointObjective"]
+__all__ = ["GramObjective", "PointObjective"]

@@ -100,7 +100,7 @@ class PointObjective:
         self.n_jobs = n_jobs
         self._kernels = kernels_for(self.loss)
         self._Q = comparisons.indices
-        self._W = _mean_one(comparisons.weights, self.dtype)
+        self._W = mean_one(comparisons.weights, self.dtype)
         self._no_slopes = np.empty((0, 2), self.dtype)
 
     @property
@@ -214,7 +214,7 @@ class PointObjective:
         return gradient + X.dtype.type(2 * self._shrink) * X if self.l2 else gradient
 
 
-def _mean_one(weights: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
+def mean_one(weights: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
     """Weights scaled to mean one, so that a mean over comparisons is a sum over them by their number."""
     if weights is None:
         return np.empty(0, dtype)

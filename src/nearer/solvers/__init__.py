@@ -9,12 +9,14 @@ True
 from __future__ import annotations
 
 from nearer.errors import InputError
+from nearer.solvers.accelerated import AcceleratedProximalGradient
 from nearer.solvers.adam import Adam
 from nearer.solvers.base import Solver, minimise
 from nearer.solvers.gradient_descent import GradientDescent
 from nearer.solvers.lbfgs import LBFGS
 from nearer.solvers.monitor import Budget, Monitor
 from nearer.solvers.phases import Phases
+from nearer.solvers.proximal import ProximalGradient
 from nearer.solvers.result import Progress, Result
 from nearer.solvers.sgd import SGD
 from nearer.solvers.steps import Constant, Decay, StabilizedBB, StepRule
@@ -31,12 +33,19 @@ SOLVERS: dict[str, Solver] = {
     "batch": GradientDescent(),
     "lbfgs": LBFGS(),
 }
+#: those of kernels
+KERNEL_SOLVERS: dict[str, Solver] = {
+    "accelerated": AcceleratedProximalGradient(),
+    "proximal": ProximalGradient(),
+}
 
 __all__ = [
+    "KERNEL_SOLVERS",
     "LBFGS",
     "SGD",
     "SOLVERS",
     "SVRG",
+    "AcceleratedProximalGradient",
     "Adam",
     "Budget",
     "Constant",
@@ -45,6 +54,7 @@ __all__ = [
     "Monitor",
     "Phases",
     "Progress",
+    "ProximalGradient",
     "Result",
     "Solver",
     "StabilizedBB",
@@ -54,12 +64,12 @@ __all__ = [
 ]
 
 
-def find(solver: str | Solver) -> Solver:
-    """The solver for a name, or the object itself."""
+def find(solver: str | Solver, among: dict[str, Solver] = SOLVERS) -> Solver:
+    """The solver for a name, or the object itself; the names are those of `SOLVERS` or of `KERNEL_SOLVERS`."""
     if isinstance(solver, Solver):
         return solver
-    if isinstance(solver, str) and solver in SOLVERS:
-        return SOLVERS[solver]
+    if isinstance(solver, str) and solver in among:
+        return among[solver]
     raise InputError(
-        f"solver must be one of {', '.join(SOLVERS)} or a nearer.solvers.Solver object, not {solver!r}"
+        f"solver must be one of {', '.join(among)} or a nearer.solvers.Solver object, not {solver!r}"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,31 +29,49 @@ class LBFGS(Solver):
         whole("memory", self.memory)
 
     def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
-        from scipy.optimize import minimize
-
-        shape = x.shape
-        previous = x.ravel().astype(np.float64)
-
-        def points(flat: np.ndarray) -> np.ndarray:
-            return flat.reshape(shape).astype(objective.dtype, copy=False)
-
-        def value_and_gradient(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = objective.value_and_gradient(points(flat))
+        def value_and_gradient(points: np.ndarray) -> tuple[float, np.ndarray]:
+            points = points.astype(objective.dtype, copy=False)
+            value, gradient = objective.value_and_gradient(points)
             monitor.count(objective.n_terms)
-            return value, gradient.ravel().astype(np.float64, copy=False)
+            return value, gradient
 
-        def record(intermediate_result: Any) -> None:
-            nonlocal previous
-            at = intermediate_result.x
-            length = float(np.linalg.norm(at - previous))
-            previous = at.copy()
-            monitor.record(points(at), float(intermediate_result.fun), length)
+        def record(points: np.ndarray, value: float, length: float) -> None:
+            monitor.record(points.astype(objective.dtype, copy=False), value, length)
 
         monitor.begin(x, objective.value(x), 0.0)
-        options = {"maxcor": self.memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
-        found = minimize(
-            value_and_gradient, previous, jac=True, method="L-BFGS-B", callback=record, options=options
-        )
-        # scipy saw no further descent
-        monitor.reason = "tolerance" if np.isfinite(found.jac).all() else "diverged"
-        return points(found.x)
+        points, finite = descend(value_and_gradient, x, record, self.memory)
+        monitor.reason = "tolerance" if finite else "diverged"  # scipy saw no further descent
+        return points.astype(objective.dtype, copy=False)
+
+
+def descend(
+    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    x: np.ndarray,
+    record: Callable[[np.ndarray, float, float], None],
+    memory: int = 10,
+    iterations: int = 10**9,
+) -> tuple[np.ndarray, bool]:
+    """L-BFGS from x until `record` raises, scipy sees no further descent, or the iterations are over.
+
+    `record` gets the points, their value and the length of the step after each iteration. Gives the last points, and
+    whether the gradient there is finite.
+    """
+    from scipy.optimize import minimize
+
+    shape = x.shape
+    previous = x.ravel().astype(np.float64)
+
+    def flat(at: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = value_and_gradient(at.reshape(shape))
+        return value, gradient.ravel().astype(np.float64, copy=False)
+
+    def callback(intermediate_result: Any) -> None:
+        nonlocal previous
+        at = intermediate_result.x
+        length = float(np.linalg.norm(at - previous))
+        previous = at.copy()
+        record(at.reshape(shape), float(intermediate_result.fun), length)
+
+    options = {"maxcor": memory, "maxiter": iterations, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
+    found = minimize(flat, previous, jac=True, method="L-BFGS-B", callback=callback, options=options)
+    return found.x.reshape(shape), bool(np.isfinite(found.jac).all())

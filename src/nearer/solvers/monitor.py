@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +74,7 @@ class Monitor:
         self.best_value = math.inf
         self.best_points: np.ndarray | None = None
         self.reason = "epochs"
+        self.details: dict[str, Any] = {}
         self._rows: list[tuple[int, float, float, int, float]] = []
         self._seconds = 0.0
         self._idle_epochs = 0
@@ -84,13 +86,26 @@ class Monitor:
         """Add derivatives of single comparisons taken."""
         self.evaluations += evaluations
 
+    def note(self, **details: Any) -> None:
+        """Leave numbers for the result's details; the latest of a name counts."""
+        self.details.update(details)
+
     def record(
-        self, points: np.ndarray, value: float, step: float, *, exact: bool = True, settled: bool = True
+        self,
+        points: np.ndarray,
+        value: float,
+        step: float,
+        *,
+        exact: bool = True,
+        settled: bool = True,
+        gap: float | None = None,
     ) -> None:
         """End an epoch.
 
         `exact` is False where the value is a mean over points met on the way: such values do not compare with others,
-        so the latest points are kept. `settled` is False while a schedule still means to make large steps.
+        so the latest points are kept. `settled` is False while a schedule still means to make large steps. Where a
+        solver knows how far at most the value is above the minimum, that `gap` is held against the tolerance instead of
+        the last decrease.
         """
         self._seconds += time.perf_counter() - self._clock
         self.epoch += 1
@@ -99,7 +114,7 @@ class Monitor:
         self._keep(points, value, exact)
         if self.callback is not None and self.callback(self._progress(points)):
             self._stop("callback")
-        self._check(previous, value, settled)
+        self._check(previous, value, settled, gap)
         self._clock = time.perf_counter()
 
     def begin(self, points: np.ndarray, value: float, step: float) -> None:
@@ -130,6 +145,7 @@ class Monitor:
             n_evaluations=self.evaluations,
             seconds=self._seconds,
             history=history,
+            details=dict(self.details),
         )
 
     def _keep(self, points: np.ndarray, value: float, exact: bool) -> None:
@@ -143,7 +159,7 @@ class Monitor:
     def _blown_up(self, value: float) -> bool:
         return not math.isfinite(value) or value > _BLOWN_UP * max(abs(self._rows[0][1]), 1.0)
 
-    def _check(self, previous: float, value: float, settled: bool) -> None:
+    def _check(self, previous: float, value: float, settled: bool, gap: float | None) -> None:
         first = self._rows[0][1]
         if self._blown_up(value):
             self._stop("diverged")
@@ -151,7 +167,8 @@ class Monitor:
             settled and math.isfinite(previous) and abs(previous - value) <= self.budget.tol * abs(previous)
         )
         self._idle_epochs = self._idle_epochs + 1 if idle else 0
-        if (self._idle_epochs >= 2 and self.budget.tol > 0) or value <= _VANISHED * abs(first):
+        closed = self._idle_epochs >= 2 if gap is None else gap <= self.budget.tol * abs(value)
+        if (closed and self.budget.tol > 0) or value <= _VANISHED * abs(first):
             self._stop("tolerance")
         for name, used, limit in self._limits():
             if used >= limit:

@@ -1,0 +1,275 @@
+"""A kernel from all comparisons at once: the estimator that users hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from nearer._course import Course
+from nearer._estimating import check_learnable, that_count, watched
+from nearer._given import as_comparisons
+from nearer._random import RandomState, generator
+from nearer._validation import not_negative, whole
+from nearer.comparisons import Comparisons
+from nearer.errors import InputError
+from nearer.kernels._path import PenaltyChoice, choose_penalty, padded
+from nearer.kernels.base import RANK_TOLERANCE, KernelModel
+from nearer.losses import Loss
+from nearer.losses import find as find_loss
+from nearer.objectives import GramObjective
+from nearer.solvers import KERNEL_SOLVERS, Budget, Result, Solver
+from nearer.solvers import find as find_solver
+from nearer.solvers.base import check_fit
+from nearer.solvers.monitor import Callback
+from nearer.starts import random_points
+
+#: slopes at zero beyond this, in the loss's unit, are a pole: no place to begin
+_POLE = 1e6
+
+
+class RelativeKernel(KernelModel, BaseEstimator):
+    """Learn a positive semidefinite kernel so that the comparisons hold in the distances it implies.
+
+    Minimises the mean loss over the comparisons plus `trace_penalty` times the trace of the kernel, over positive
+    semidefinite kernels. With "ste" and "gnmds" that is a convex problem: the result is the global minimum up to a
+    certified gap, whatever the start. With "ckl", "tste" and "soe", or with `max_rank`, it is not convex: the result is
+    a stationary point. The kernel is centred: its rows sum to zero.
+
+    Parameters
+    ----------
+    loss : {"ste", "gnmds", "ckl", "tste", "soe"} or nearer.losses.Loss
+        "ste", "tste" and "ckl" also give probabilities. `TSTE(alpha=None)` means `max(max_rank - 1, 1)`, and 1 where
+        the rank is free.
+    trace_penalty : float or "auto"
+        Strength of the trace beside the *mean* loss; papers that sum the losses write tau for `len(X) * trace_penalty`.
+        The stronger, the lower the rank. "auto" chooses it by cross-validation along a path with warm starts.
+    max_rank : int, optional
+        Most eigenvalues that the kernel may have: the Gram matrix of points in so many dimensions.
+    solver : {"auto", "accelerated", "proximal"} or nearer.solvers.Solver
+        "auto" is "accelerated" where the problem is convex, and "proximal" where it is not.
+    init : "auto" or array of shape (n_objects, n_objects)
+        Kernel to begin with; "auto" is zero, or equal distances where the loss has a pole at zero, as "soe" has (random
+        points with `max_rank`). Only a problem that is not convex depends on it.
+    max_epochs, max_evaluations, max_seconds : number, optional
+        Budget of iterations, derivatives and time; whichever comes first. The last two include the choice of
+        `trace_penalty`.
+    tol : float
+        Stop when the certified gap is below this share of the objective, or, where there is no certificate, when two
+        iterations in a row lower the objective by less than this share.
+    random_state : int, Generator, RandomState or None
+        Draws the folds of `trace_penalty="auto"`, and random points where a fit begins with some.
+    verbose : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called with a `nearer.solvers.Progress` after each iteration; a true answer stops the fit. Its `points` are a
+        factor X of the kernel, K = X Xᵀ.
+
+    Attributes
+    ----------
+    kernel_ : array of shape (n_objects, n_objects)
+        The kernel.
+    rank_ : int
+        Its rank.
+    trace_penalty_ : float
+        The penalty used.
+    loss_ : nearer.losses.Loss
+        The loss that was minimised.
+    result_ : nearer.solvers.Result
+        The course of the fit. `result_.details` tells `convex` and what the result is a `minimum` of, the certified
+        `primal`, `dual` and `gap` where there are, and what "auto" chose by which held-out errors.
+    names_ : tuple of str or None
+        Names of the objects.
+
+    Examples
+    --------
+    >>> import nearer
+    >>> answers, truth = nearer.datasets.planted(30, 2, 2000, random_state=0)
+    >>> train, test = answers.split(test_size=0.2, random_state=0)
+    >>> model = nearer.RelativeKernel("ste", trace_penalty=1e-3).fit(train)
+    >>> model.kernel_.shape, model.embedding(2).shape, model.score(test) > 0.9
+    ((30, 30), (30, 2), True)
+    >>> model.result_.details["gap"] <= 1e-3 * model.result_.objective
+    True
+    """
+
+    _saved_attributes = ("kernel_", "result_", "loss_", "trace_penalty_", "names_")
+
+    def __init__(
+        self,
+        loss: str | Loss = "ste",
+        *,
+        trace_penalty: float | str = "auto",
+        max_rank: int | None = None,
+        solver: str | Solver = "auto",
+        init: str | np.ndarray = "auto",
+        max_epochs: int | None = None,
+        max_evaluations: int | None = None,
+        max_seconds: float | None = None,
+        tol: float = 1e-3,
+        random_state: RandomState = None,
+        verbose: bool = False,
+        callback: Callback | None = None,
+    ):
+        self.loss = loss
+        self.trace_penalty = trace_penalty
+        self.max_rank = max_rank
+        self.solver = solver
+        self.init = init
+        self.max_epochs = max_epochs
+        self.max_evaluations = max_evaluations
+        self.max_seconds = max_seconds
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> RelativeKernel:
+        """Find the kernel.
+
+        Parameters
+        ----------
+        X : Comparisons, or array of shape (q, 3) or (q, 4)
+            Answers, the nearer one first; an array holds indices from 0, or names.
+        y : array of shape (q,), optional
+            Responses where X holds questions rather than answers: +1 or True where the first pair is nearer.
+        """
+        comparisons = as_comparisons(X, y)
+        self._check(comparisons)
+        with watched(self.verbose, self.callback, self.max_seconds) as callback:
+            course = Course(
+                that_count(comparisons),
+                self.max_rank or comparisons.n_objects,
+                generator(self.random_state),
+                budget=self._budget(),
+                callback=callback,
+            )
+            start = _starting_factor(self.init, self._objective(course.comparisons, 0.0), course.rng)
+            choice = self._choose(course, start)
+            objective = self._objective(course.comparisons, choice.penalty)
+            factor, result = self._solve(course, objective, choice)
+        self.loss_, self.trace_penalty_ = objective.loss, choice.penalty
+        self.kernel_ = factor @ factor.T
+        self.names_ = comparisons.names
+        self.result_ = replace(result, details=self._details(objective, choice, factor, result))
+        return self
+
+    @property
+    def rank_(self) -> int:
+        """Number of eigenvalues of the kernel that are not zero, beside the largest."""
+        check_is_fitted(self)
+        return self.result_.details["rank"]
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _objective(self, comparisons: Comparisons, penalty: float) -> GramObjective:
+        return GramObjective(comparisons, find_loss(self.loss), trace_penalty=penalty, max_rank=self.max_rank)
+
+    def _choose(self, course: Course, start: np.ndarray) -> PenaltyChoice:
+        if self.trace_penalty != "auto":
+            return PenaltyChoice(float(self.trace_penalty), start)
+        solver = self._solver(self._objective(course.comparisons, 0.0))
+        return choose_penalty(course, self._objective, solver, start)
+
+    def _solve(self, course: Course, objective: Any, choice: PenaltyChoice) -> tuple[np.ndarray, Result]:
+        if choice.stopped:
+            return choice.factor, course.no_run(objective, choice.factor, choice.stopped)
+        course.enter("fitting", 1)
+        try:
+            return course.run(self._solver(objective), objective, padded(choice.factor))
+        except KeyboardInterrupt:  # before anything was recorded
+            return choice.factor, course.no_run(objective, choice.factor, "interrupted")
+
+    def _solver(self, objective: GramObjective) -> Solver:
+        if isinstance(self.solver, str) and self.solver == "auto":
+            convex = "convexity" in objective.provides
+            return KERNEL_SOLVERS["accelerated" if convex else "proximal"]
+        return find_solver(self.solver, KERNEL_SOLVERS)
+
+    def _details(
+        self, objective: GramObjective, choice: PenaltyChoice, factor: np.ndarray, result: Result
+    ) -> dict[str, Any]:
+        convex = "convexity" in objective.provides
+        details: dict[str, Any] = {
+            "loss": repr(objective.loss),
+            "trace_penalty": choice.penalty,
+            "max_rank": self.max_rank,
+            "solver": repr(self._solver(objective)),
+            "init": self.init if isinstance(self.init, str) else "array",
+            "convex": convex,
+            "minimum": "global, up to the gap" if convex else "stationary point",
+            "rank": _rank(factor),
+        }
+        measured = dict(result.details)
+        if "lower_bound" in measured:
+            dual = measured.pop("lower_bound")
+            details |= {"primal": result.objective, "dual": dual, "gap": result.objective - dual}
+        details |= measured
+        if choice.stopped:
+            details["stopped_while"] = "choosing trace_penalty"
+        if choice.errors:
+            details["held_out_errors"] = {f"{p:.4g}": error for p, error in sorted(choice.errors.items())}
+            details["choice_seconds"] = choice.seconds
+            details["choice_evaluations"] = choice.evaluations
+        return details
+
+    def _budget(self) -> Budget:
+        return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)
+
+    def _check(self, comparisons: Comparisons) -> None:
+        if isinstance(self.trace_penalty, str):
+            if self.trace_penalty != "auto":
+                raise InputError(f'trace_penalty must be "auto" or a number, not {self.trace_penalty!r}')
+        else:
+            not_negative("trace_penalty", self.trace_penalty)
+        if self.max_rank is not None:
+            whole("max_rank", self.max_rank)
+        self._budget()
+        check_learnable(comparisons)
+        objective = self._objective(comparisons[:1], 0.0)
+        check_fit(self._solver(objective), objective)
+
+
+def _starting_factor(
+    init: str | np.ndarray, objective: GramObjective, rng: np.random.Generator
+) -> np.ndarray:
+    """A factor of the kernel to begin with, centred: that changes no distance."""
+    n = objective.shape[0]
+    if not isinstance(init, str):
+        return _factor_of(np.asarray(init, dtype=np.float64), n)
+    if init != "auto":
+        raise InputError(f'init must be "auto" or a kernel of shape ({n}, {n}), not {init!r}')
+    zero = np.zeros(1)
+    steepest = max(float(np.abs(slopes).max()) for slopes in objective.loss.derivatives(zero, zero))
+    if steepest * objective.loss.unit < _POLE:
+        return np.zeros((n, 1))
+    if objective.max_rank is not None:  # equal distances take as many dimensions as there are objects
+        points = random_points(n, min(objective.max_rank, n), objective.loss.unit, rng)
+        return points - points.mean(axis=0)
+    return np.sqrt(objective.loss.unit / 2) * (np.eye(n) - 1 / n)
+
+
+def _factor_of(kernel: np.ndarray, n: int) -> np.ndarray:
+    if kernel.shape != (n, n):
+        raise InputError(f"init has shape {kernel.shape} but the kernel of {n} objects has ({n}, {n})")
+    if not np.isfinite(kernel).all():
+        raise InputError("init holds NaN or infinity: give a finite kernel")
+    if not np.allclose(kernel, kernel.T, rtol=1e-8, atol=1e-12):
+        raise InputError("init is not symmetric: give a positive semidefinite kernel")
+    values, vectors = np.linalg.eigh(kernel)
+    if values[0] < -1e-8 * max(values[-1], 1.0):
+        raise InputError(
+            f"init has the negative eigenvalue {values[0]:.3g}: give a positive semidefinite kernel"
+        )
+    factor = vectors * np.sqrt(np.maximum(values, 0))
+    return factor - factor.mean(axis=0)
+
+
+def _rank(factor: np.ndarray) -> int:
+    """Eigenvalues of the kernel that are not zero beside the largest, from its factor."""
+    values = np.linalg.eigvalsh(factor.T @ factor if factor.shape[1] < len(factor) else factor @ factor.T)
+    return int(np.sum(values > RANK_TOLERANCE * values[-1])) if values[-1] > 0 else 0

@@ -1,0 +1,162 @@
+"""Kernels K = X Xᵀ: mean loss over comparisons of the distances that K implies, and a trace penalty."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearer.losses import Loss
+from nearer.objectives.points import mean_one
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from nearer.comparisons import Comparisons
+
+#: the dimension that losses with a setting by dimension assume where the rank is free
+_PLANE = 2
+
+
+class GramObjective:
+    """F(K) = weighted mean over comparisons of loss(near, far) + trace_penalty * tr K, over positive semidefinite K.
+
+    Distances are linear in K, `d_ij = K_ii - 2 K_ij + K_jj`, so a loss that is convex in `near - far` makes a convex
+    problem. K enters as a factor X with K = X Xᵀ, whose rows are points: n numbers a rank instead of n².
+
+    What comparisons touch are pairs of objects. All comparisons about a pair act through one distance and one slope,
+    and the gradient by K is the sum over pairs of `slope * (e_i - e_j)(e_i - e_j)ᵀ`: sparse, its rows summing to zero.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    loss : Loss
+    trace_penalty : float
+        Strength of the trace, beside the *mean* loss. (Papers that sum the losses write tau = q * trace_penalty.)
+    max_rank : int, optional
+        Most positive eigenvalues that K may have; then the problem is not convex, whatever the loss.
+
+    Examples
+    --------
+    >>> import nearer
+    >>> answers, truth = nearer.datasets.planted(10, 2, 100, random_state=0)
+    >>> f = GramObjective(answers, nearer.losses.STE(), trace_penalty=0.1)
+    >>> value, gradient = f.of_kernel(truth @ truth.T)
+    >>> round(value - f.value(truth), 12), gradient.shape
+    (0.0, (10, 10))
+    """
+
+    def __init__(
+        self,
+        comparisons: Comparisons,
+        loss: Loss,
+        *,
+        trace_penalty: float = 0.0,
+        max_rank: int | None = None,
+    ):
+        n = comparisons.n_objects
+        self.dtype = np.dtype(np.float64)
+        self.shape = (n, n)  # of the start; a factor with fewer columns is filled up with zeros
+        self.n_terms = len(comparisons)
+        self.loss = loss.resolved(max_rank or _PLANE)
+        self.trace_penalty = float(trace_penalty)
+        self.max_rank = max_rank
+        self._weights = mean_one(comparisons.weights, self.dtype) / self.n_terms
+        ends = comparisons.quadruplets().astype(np.int64)
+        low, high = np.sort(ends[:, :2], axis=1), np.sort(ends[:, 2:], axis=1)
+        flat = np.concatenate([low, high]) @ np.array([n, 1])
+        found, place = np.unique(flat, return_inverse=True)
+        #: the pairs of objects that comparisons are about, (m, 2), each once
+        self.pairs = np.stack([found // n, found % n], axis=1).astype(np.int32)
+        self._near, self._far = place[: self.n_terms], place[self.n_terms :]
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """What solvers may ask: the parts by pairs, and convexity where the problem is convex."""
+        convex = self.loss.convex and self.max_rank is None
+        return frozenset({"pair_slopes", "convexity"} if convex else {"pair_slopes"})
+
+    # -- by a factor or by the kernel itself ----------------------------------------------------------------------
+
+    def value(self, X: np.ndarray) -> float:
+        """F(X Xᵀ)."""
+        return self.mean_loss(self.distances(X)) + self.trace_penalty * float(np.vdot(X, X))
+
+    def of_kernel(self, K: np.ndarray) -> tuple[float, np.ndarray]:
+        """F(K) and its Frobenius gradient, both of the dense matrix."""
+        i, j = self.pairs.T
+        own = np.diagonal(K)
+        distances = own[i] - 2 * K[i, j] + own[j]
+        value = self.mean_loss(distances) + self.trace_penalty * float(np.trace(K))
+        gradient = self.gradient(self.pair_slopes(*self.derivatives(distances))).toarray()
+        return value, gradient + self.trace_penalty * np.eye(len(K))
+
+    def distances(self, X: np.ndarray) -> np.ndarray:
+        """Squared distances of the pairs between rows of X."""
+        from nearer._kernels.pairs import pair_distances
+
+        found = np.empty(len(self.pairs))
+        pair_distances(np.ascontiguousarray(X), self.pairs, found)
+        return found
+
+    # -- by the distances of the pairs ----------------------------------------------------------------------------
+
+    def mean_loss(self, distances: np.ndarray) -> float:
+        """Weighted mean of the loss."""
+        return self._mean(self.loss.value(distances[self._near], distances[self._far]))
+
+    def derivatives(self, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of every comparison's loss by its two distances, without weights."""
+        return self.loss.derivatives(distances[self._near], distances[self._far])
+
+    def pair_slopes(self, by_near: np.ndarray, by_far: np.ndarray) -> np.ndarray:
+        """Derivatives of the mean loss by the distances of the pairs, from those of the comparisons."""
+        share = self._weights if len(self._weights) else 1 / self.n_terms
+        count = len(self.pairs)
+        return np.bincount(self._near, share * by_near, count) + np.bincount(self._far, share * by_far, count)
+
+    def gradient(self, slopes: np.ndarray) -> csr_array:
+        """The Frobenius gradient of the mean loss by K: the graph Laplacian whose weights are the slopes."""
+        from scipy.sparse import csr_array
+
+        n = self.shape[0]
+        own = np.bincount(self.pairs[:, 0], slopes, n) + np.bincount(self.pairs[:, 1], slopes, n)
+        entries, columns, starts = self._pattern
+        return csr_array((np.concatenate([-slopes, own])[entries], columns, starts), shape=self.shape)
+
+    def lower_bound(self, by_near: np.ndarray, scale: float) -> float:
+        """A value that F cannot fall below: the dual at `scale * by_near`.
+
+        Any slopes p in [0, 1] with `trace_penalty * I + gradient of p` positive semidefinite give the bound
+        `- mean of conjugate(p)`; `scale` is what makes them so.
+        """
+        return -self._mean(self.loss.conjugate(scale * by_near))
+
+    def smoothed(self, width: float, centre: np.ndarray | float = 0.0) -> GramObjective:
+        """The same problem with a loss without kinks; itself where there are none."""
+        loss = self.loss.smoothed(width, centre)
+        if loss is self.loss:
+            return self
+        other = object.__new__(GramObjective)
+        other.__dict__.update(self.__dict__, loss=loss)
+        return other
+
+    def _mean(self, values: np.ndarray) -> float:
+        return float(values @ self._weights) if len(self._weights) else float(values.mean())
+
+    @cached_property
+    def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where slopes (one a pair, twice) and row sums (one an object) go in a CSR matrix: the same at every step."""
+        from scipy.sparse import csr_array
+
+        n, m = self.shape[0], len(self.pairs)
+        i, j = self.pairs.T
+        number, diagonal = (
+            np.arange(1, m + 1),
+            np.arange(n),
+        )  # from 1: a stored zero is one too, but reads badly
+        values = np.concatenate([number, number, m + 1 + diagonal])
+        rows, columns = np.concatenate([i, j, diagonal]), np.concatenate([j, i, diagonal])
+        pattern = csr_array((values, (rows, columns)), shape=self.shape)
+        return pattern.data - 1, pattern.indices, pattern.indptr

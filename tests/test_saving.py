@@ -179,7 +179,9 @@ class TestRefusals:
             """Of the same name, but not ours."""
 
         for foreign in (feature_map.features_, FeatureMap()):
-            with pytest.raises(InputError, match=r"nearer\.save stores FeatureMap and OrdinalEmbedding, not"):
+            with pytest.raises(
+                InputError, match=r"nearer\.save stores FeatureMap, .*OrdinalEmbedding.*, not"
+            ):
                 nearer.save(foreign, tmp_path / "model.nearer")
 
     def test_callback(self, answers, tmp_path):
@@ -217,9 +219,17 @@ class TestDamage:
         assert one_sentence(error)
 
     def test_foreign_zip(self, tmp_path):
-        np.savez(tmp_path / "arrays.npz", points=np.zeros(3))
+        with zipfile.ZipFile(tmp_path / "foreign.zip", "w") as archive:
+            archive.writestr("note.txt", "hello")
         with pytest.raises(ModelFileError, match=r"manifest\.json"):
-            nearer.load(tmp_path / "arrays.npz")
+            nearer.load(tmp_path / "foreign.zip")
+
+    @pytest.mark.parametrize("name", ["answers.csv", "answers.csv.gz", "answers.parquet", "answers.npz"])
+    def test_a_table_is_no_model(self, tmp_path, name):
+        nearer.Comparisons([[0, 1, 2]]).write(tmp_path / name)
+        with pytest.raises(ModelFileError, match=f"{name} is a table of data, not a model: give") as error:
+            nearer.load(tmp_path / name)
+        assert one_sentence(error)
 
     def test_truncated_anywhere(self, model_file):
         content = model_file.read_bytes()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from nearer import datasets, losses, metrics, plotting, solvers
     from nearer.comparisons import Comparisons
     from nearer.features import FeatureMap
+    from nearer.kernels.online import OnlineKernel
+    from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
     from nearer.saving import load, save
     from nearer.selection import DimensionChoice, choose_dimension
@@ -31,6 +33,8 @@ _HOMES = {
     "Comparisons": "nearer.comparisons",
     "OrdinalEmbedding": "nearer.ordinal",
     "FeatureMap": "nearer.features",
+    "OnlineKernel": "nearer.kernels.online",
+    "RelativeKernel": "nearer.kernels.relative",
     "DimensionChoice": "nearer.selection",
     "choose_dimension": "nearer.selection",
     "save": "nearer.saving",
@@ -42,7 +46,9 @@ __all__ = [
     "Comparisons",
     "DimensionChoice",
     "FeatureMap",
+    "OnlineKernel",
     "OrdinalEmbedding",
+    "RelativeKernel",
     "__version__",
     "choose_dimension",
     "datasets",

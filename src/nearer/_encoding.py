@@ -26,7 +26,7 @@ import numpy as np
 
 from nearer.errors import InputError
 
-_MODULES = {"losses": "nearer.losses", "solvers": "nearer.solvers"}
+_MODULES = {"kernels": "nearer.kernels._held", "losses": "nearer.losses", "solvers": "nearer.solvers"}
 _SCALAR_KINDS = "biuf"
 
 

@@ -23,11 +23,17 @@ import numpy as np
 from nearer._encoding import Decoder, Encoder
 from nearer._files import replacing
 from nearer.errors import InputError, ModelFileError
+from nearer.io import FORMATS
 
 FORMAT = "nearer model"
 FORMAT_VERSION = 1
 
-_HOMES = {"FeatureMap": "nearer.features", "OrdinalEmbedding": "nearer.ordinal"}
+_HOMES = {
+    "FeatureMap": "nearer.features",
+    "OnlineKernel": "nearer.kernels.online",
+    "OrdinalEmbedding": "nearer.ordinal",
+    "RelativeKernel": "nearer.kernels.relative",
+}
 _MANIFEST = "manifest.json"
 # what zip, json, numpy and our own checks raise on a file that is damaged or made up
 _DAMAGE = (
@@ -53,7 +59,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    estimator : OrdinalEmbedding or FeatureMap
+    estimator : OrdinalEmbedding, RelativeKernel or FeatureMap
         Fitted. Parameters that are functions, such as a callback, and losses or solvers of your own are
         refused: a model file holds no code. A random generator given as `random_state` is stored as None; an
         int is kept.
@@ -97,6 +103,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+        The file.
 
     Returns
     -------
@@ -126,6 +133,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     except ModelFileError:
         raise
     except _DAMAGE as error:
+        if {ending.lower() for ending in path.suffixes} & FORMATS.keys():
+            raise ModelFileError(
+                f"{path} is a table of data, not a model: give a file that nearer.save or `nearer fit` wrote"
+            ) from error
         reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
         raise ModelFileError(
             f"{path} is damaged or was not written by nearer.save ({reason}): save the model again"
@@ -140,7 +151,7 @@ def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
     name = type(estimator).__name__
     if _HOMES.get(name) != type(estimator).__module__:
-        raise InputError(f"nearer.save stores {' and '.join(_HOMES)}, not {type(estimator).__qualname__}")
+        raise InputError(f"nearer.save stores {', '.join(_HOMES)}, not {type(estimator).__qualname__}")
     fitted = {key: vars(estimator)[key] for key in estimator._saved_attributes if key in vars(estimator)}
     if not fitted:
         raise NotFittedError(f"this {name} has learned nothing that could be saved: call fit first")

@@ -1,0 +1,216 @@
+"""A kernel held whole: a step that makes an eigenvalue negative is followed by the projection that removes it.
+
+Three tiers, each dearer than the one before, answer whether a step keeps the kernel K positive semidefinite:
+
+1. a certificate of a few operations (`_slack`);
+2. as long as K is positive definite, its inverse, which is kept up to date: a step over three or four objects keeps K
+   positive definite if and only if the determinant of a matrix of that size is positive;
+3. the smallest eigenpair (`_lowest`), which is also what the projection needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, smallest_eigenpair
+from nearer.kernels._slack import Slack, WeylBound
+from nearer.kernels._symmetric import Symmetric, inverse
+
+#: eigenvalues are found to this (times the kernel's scale), which also is what may be left below zero
+_TOLERANCE = 2e-11
+#: shift of the resolvent of a singular kernel: about the size of the eigenvalues to remove. First a share of the step's
+#: norm, later so many times the mean of those removed, where the shift is this many times away from that.
+_SHIFT_PER_NORM = 0.07
+_SHIFT_PER_EIGENVALUE, _AWAY = 2.0, 4.0
+#: the inverse serves until a step would shrink the determinant to this share, or the inverse grows beyond the shift's
+_SAFE_DETERMINANT = 1e-3
+_SAFE_INVERSE = 1e4
+#: projections between two checks of what rounding has done to the resolvent, and what is too much
+_CHECK_EVERY, _WORN = 200, 1e-8
+
+
+@dataclass
+class FullKernel:
+    """A PSD matrix that answers change: `subtract` takes a block off and projects where that is needed."""
+
+    matrix: Symmetric
+    low: LowSpace
+    scale: float
+    #: the first tier; None when it has nothing left to give
+    certificate: Slack | WeylBound | None
+    #: whether the kernel is positive definite: then its inverse takes the resolvent's place
+    definite: bool
+    #: (K + shift)^-1
+    resolvent: Symmetric | None = None
+    shift: float = 0.0
+    #: sum of the eigenvalues removed since the last check
+    removed: float = 0.0
+    #: steps that the resolvent has not seen: (rows, block) of each
+    unseen: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    n_skipped: int = 0
+    n_projections: int = 0
+    n_negative: int = 0
+    n_products: int = 0
+
+    @classmethod
+    def start(cls, kernel: np.ndarray, skip: str) -> FullKernel:
+        """From a PSD matrix, which is taken over; `skip` is "local", "bound" or "never"."""
+        n = len(kernel)
+        diagonal = not np.count_nonzero(kernel) > np.count_nonzero(kernel.diagonal())
+        lowest = float(kernel.diagonal().min() if diagonal else np.linalg.eigvalsh(kernel)[0])
+        certificate: Slack | WeylBound | None = None
+        if skip == "local" and lowest > 0:
+            certificate = Slack(np.full(n, lowest))
+        elif skip == "bound":
+            certificate = WeylBound(max(lowest, 0.0))
+        scale = float(kernel.diagonal().mean()) or 1.0
+        usable = skip == "local" and lowest * _SAFE_INVERSE > scale
+        return cls(Symmetric(kernel), LowSpace.empty(n), scale, certificate, definite=usable)
+
+    def block(self, rows: np.ndarray) -> np.ndarray:
+        """The kernel between these objects."""
+        return self.matrix.block(rows)
+
+    def dense(self) -> np.ndarray:
+        """The whole kernel, a copy."""
+        return self.matrix.copy()
+
+    def subtract(self, rows: np.ndarray, block: np.ndarray, norm: float) -> None:
+        """K <- PSD part of K - block over these rows; `norm` is the block's largest eigenvalue."""
+        if self.certificate is not None and self.certificate.covers(rows, block, norm):
+            self.unseen.append((rows, block))
+            self.low.change(rows, block)
+            self.matrix.change(rows, -block)
+            self.n_skipped += 1
+        elif self._stays_definite(rows, block):
+            self.matrix.change(rows, -block)
+            self.n_skipped += 1
+        else:
+            if self.shift == 0:
+                self.shift = _SHIFT_PER_NORM * norm
+            self._project(Answer(rows, block))
+
+    def grow(self, count: int, diagonal: float) -> None:
+        """Add objects that are like nobody yet."""
+        if isinstance(self.certificate, Slack):
+            self.certificate = Slack(np.append(self.certificate.values, np.full(count, diagonal)))
+        elif self.certificate is not None:
+            self.certificate.value = min(self.certificate.value, diagonal)
+        if self.resolvent is not None:
+            self.resolvent = self._ready_resolvent().grown(count, 1 / (diagonal + self.shift))
+        self.matrix = self.matrix.grown(count, diagonal)
+        self.low = self.low.grown(count)
+
+    def multiply(self, factor: float) -> None:
+        """K <- factor K."""
+        self.matrix.multiply(factor)
+        self.low.multiply(factor)
+        self.scale *= factor
+        self.shift *= factor
+        self.removed *= factor
+        if self.certificate is not None:
+            self.certificate.multiply(factor)
+        if self.resolvent is not None:
+            self.resolvent.multiply(1 / factor)
+        self.unseen = [(rows, factor * block) for rows, block in self.unseen]
+
+    # -- second tier ---------------------------------------------------------------------------------------------
+
+    def _stays_definite(self, rows: np.ndarray, block: np.ndarray) -> bool:
+        """Whether K minus the block is positive definite, by the inverse, which then follows."""
+        if not self.definite:
+            return False
+        columns = self._ready_resolvent().column(rows)
+        if isinstance(self.certificate, Slack):
+            self.certificate = None  # it says nothing about a kernel that it did not follow
+        products = columns[rows]
+        # K has no negative eigenvalue and a step makes at most one: the determinant's sign tells
+        share = float(np.linalg.det(np.eye(len(rows)) - block @ products))
+        if share > _SAFE_DETERMINANT and products.diagonal().max() * self.scale < share * _SAFE_INVERSE:
+            assert self.resolvent is not None
+            _follow(self.resolvent, columns, -block, products)
+            return True
+        self.definite, self.resolvent, self.unseen = False, None, []
+        return False
+
+    # -- third tier ----------------------------------------------------------------------------------------------
+
+    def _project(self, answer: Answer) -> None:
+        resolvent = self._ready_resolvent()
+        rows, block = answer.rows, answer.block
+        answer.resolved = resolvent.column(rows)
+        self.low.change(rows, block)
+        tolerance = _TOLERANCE * max(1.0, float(self.matrix.base.diagonal().max()))
+        pair = smallest_eigenpair(self.low, self.matrix, resolvent, self.shift, answer, tolerance)
+        self.matrix.change(rows, -block)
+        self.n_projections += 1
+        self.n_products += pair.products
+        if pair.value < 0:
+            self._lift(pair, answer)
+        else:
+            _follow(resolvent, answer.resolved, -block, answer.resolved[rows])
+        self.low.clear_out(LOW * self.shift, self.matrix)
+        if isinstance(self.certificate, WeylBound):
+            self.certificate.found(0.0 if pair.value < 0 else _smallest_eigenvalue(resolvent, self.shift))
+
+    def _lift(self, pair: Eigenpair, answer: Answer) -> None:
+        """Take the negative eigenvalue to zero."""
+        assert self.resolvent is not None
+        size, vector, rows = -pair.value, pair.vector, answer.rows
+        self.n_negative += 1
+        self.n_products += 1
+        self.removed += size
+        columns = np.column_stack([answer.resolved, self.resolvent.times(vector)])
+        change = np.zeros((len(rows) + 1, len(rows) + 1))
+        change[:-1, :-1] = -answer.block
+        change[-1, -1] = size
+        _follow(self.resolvent, columns, change, np.vstack([columns[rows], vector @ columns]))
+        self.matrix.add(vector[:, None], np.array([[size]]))
+        self.low.lift(size, vector, pair.coordinates)
+        if self.n_negative % _CHECK_EVERY == 0:
+            self._check(vector)
+
+    def _check(self, vector: np.ndarray) -> None:
+        """Start the resolvent and the low space afresh where rounding errors have gathered, or the shift is off."""
+        assert self.resolvent is not None
+        there_and_back = self.resolvent.times(self.matrix.times(vector) + self.shift * vector)
+        worn = not np.abs(there_and_back - vector).max() < _WORN
+        fitting = _SHIFT_PER_EIGENVALUE * self.removed / _CHECK_EVERY
+        self.removed = 0.0
+        if worn or not fitting / _AWAY < self.shift < fitting * _AWAY:
+            self.resolvent, self.unseen, self.shift = None, [], fitting
+            self.low = LowSpace.empty(len(self.matrix.base))
+
+    def _ready_resolvent(self) -> Symmetric:
+        if self.resolvent is None:
+            self.resolvent = Symmetric(inverse(self.matrix.dense(), self.shift))
+        else:
+            for rows, block in self.unseen:
+                columns = self.resolvent.column(rows)
+                _follow(self.resolvent, columns, -block, columns[rows])
+        self.unseen = []
+        return self.resolvent
+
+
+def _follow(resolvent: Symmetric, columns: np.ndarray, change: np.ndarray, products: np.ndarray) -> None:
+    """Woodbury: P of K becomes that of K + U change U', given `columns` P U and `products` U' P U."""
+    middle = np.linalg.solve(np.eye(len(change)) + change @ products, change)
+    resolvent.add(columns, -(middle + middle.T) / 2)
+
+
+def _smallest_eigenvalue(resolvent: Symmetric, shift: float) -> float:
+    """Of the whole kernel, from the largest one of its resolvent; a little below rather than above it."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    n = len(resolvent.base)
+    if n < 4:  # Lanczos wants room
+        largest = np.linalg.eigvalsh(resolvent.dense())[-1]
+    else:
+        operator = LinearOperator(
+            (n, n), matvec=lambda vector: resolvent.times(np.ravel(vector)), dtype=float
+        )
+        start = np.random.default_rng(0).normal(size=n)
+        largest = eigsh(operator, k=1, which="LA", tol=1e-4, v0=start, return_eigenvectors=False)[0]
+    return float((1 - 1e-3) / largest - shift)

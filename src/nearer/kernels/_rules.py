@@ -1,0 +1,112 @@
+"""How far to step on an answer: the update rules, and the direction of a step over the kernel's entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from nearer._kernels.factors import (
+    CONSTANT,
+    GNMDS,
+    INVERSE,
+    INVERSE_ROOT,
+    PASSIVE_AGGRESSIVE,
+    STE,
+    schedule,
+    step_length,
+)
+
+UPDATES = {"passive-aggressive": PASSIVE_AGGRESSIVE, "ste": STE, "gnmds": GNMDS}
+STEPS = {"constant": CONSTANT, "1/j": INVERSE, "1/sqrt(j)": INVERSE_ROOT}
+_MASK = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The length of a step, from how an answer is violated."""
+
+    update: str
+    step: str
+    step_size: float
+    margin: float
+    max_step: float
+    soft: bool
+
+    def codes(self) -> tuple[int, int, float, float, float, bool]:
+        """The arguments that the compiled loops take."""
+        return UPDATES[self.update], STEPS[self.step], self.step_size, self.margin, self.max_step, self.soft
+
+    # the twins in Python of the compiled functions: a single call is not worth compiling for
+
+    def scheduled(self, number: int) -> float:
+        """The step size for the answer with this number, counted from 1."""
+        return schedule.py_func(STEPS[self.step], self.step_size, number)
+
+    def length(self, excess: float, gain: float, weight: float) -> float:
+        """The step for an answer whose near pair is `excess` farther than its far one, before the step size."""
+        code = UPDATES[self.update]
+        return step_length.py_func(code, excess, gain, weight, self.margin, self.max_step, self.soft)
+
+
+def draw(seed: int, number: int, repeat: int, below: int) -> int:
+    """A whole number in 0..below-1 for repeat `repeat` of answer `number`: as `_kernels.factors.draw`.
+
+    >>> draw(1, 10, 1, 10) == draw(1, 10, 1, 10), 0 <= draw(7, 5, 2, 5) < 5
+    (True, True)
+    """
+    z = (seed + 0x9E3779B97F4A7C15 * (number + 1) + 0xD1B54A32D192ED03 * (repeat + 1)) & _MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    z ^= z >> 31
+    return ((z >> 32) * below) >> 32
+
+
+@dataclass(frozen=True)
+class Direction:
+    """What a unit step subtracts from the kernel between an answer's objects, each taken once."""
+
+    block: np.ndarray
+    #: derivatives of near - far by the entries: d(near - far) = sum(slopes * dK)
+    slopes: np.ndarray
+    #: how much a unit step lowers near - far
+    gain: float
+    #: the block's largest eigenvalue
+    norm: float
+
+
+def objects_of(answer: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The objects of a triplet or quadruplet, each once, and which of them stands where.
+
+    >>> objects_of((5, 3, 8, 3))
+    (array([5, 3, 8]), (0, 1, 2, 1))
+    """
+    objects = list(dict.fromkeys(answer))
+    return np.array(objects), tuple(objects.index(item) for item in answer)
+
+
+@cache
+def direction_of(pattern: tuple[int, ...], direction: str) -> Direction:
+    """The direction for a triplet or quadruplet of objects numbered by first appearance.
+
+    >>> direction_of((0, 1, 2), "paper").block.astype(int)
+    array([[ 0, -2,  2],
+           [-2,  1,  0],
+           [ 2,  0, -1]])
+    >>> step = direction_of((0, 1, 2), "minimal")
+    >>> step.gain, round(step.norm, 3)
+    (6.0, 1.732)
+    """
+    pairs = ((0, 1), (0, 2)) if len(pattern) == 3 else ((0, 1), (2, 3))
+    count = max(pattern) + 1
+    slopes = np.zeros((count, count))
+    for pair, sign in zip(pairs, (1, -1), strict=True):
+        i, j = (pattern[place] for place in pair)
+        slopes[i, i] += sign
+        slopes[j, j] += sign
+        slopes[i, j] -= sign
+        slopes[j, i] -= sign
+    # the paper counts the entries (i, j) and (j, i) of the gradient twice each
+    block = slopes * (2 - np.eye(count)) if direction == "paper" else slopes
+    return Direction(block, slopes, float(np.sum(slopes * block)), float(np.linalg.eigvalsh(block)[-1]))

@@ -25,7 +25,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks._store import RESULTS, SCRATCH, Cell, Store
 from benchmarks._tables import Table
 
-NAMES = ("table1", "eurodist", "music", "retrieval", "peers_ordinal", "scaling", "kernel_limit")
+NAMES = (
+    "table1",
+    "eurodist",
+    "music",
+    "retrieval",
+    "peers_ordinal",
+    "scaling",
+    "kernel_limit",
+    "online_scale",
+)
 
 T = TypeVar("T")
 

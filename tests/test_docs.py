@@ -16,7 +16,7 @@ import nearer
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-MODULES = ("losses", "solvers", "metrics", "datasets", "plotting")
+MODULES = ("active", "losses", "solvers", "metrics", "datasets", "plotting")
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 _FENCE = re.compile(
@@ -143,7 +143,7 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert f"lower by at least {100 * calibration._WORTH_A_CHANGE:g}%" in text
     assert f"error is {100 * calibration._PATIENCE:g}% above the least so far" in text
     assert f"within {100 * calibration._IN_DOUBT:g}% of the least error" in text
-    assert calibration.CLOSER == 0.1  # "a tenth of `tol`"
+    assert calibration.CLOSER == 0.01  # "a hundredth of `tol`"
     assert calibration._HELD_OUT == 0.1  # "a tenth"
     assert ordinal._GO_ON.name == "svrg"  # "goes on from their points with SVRG-SBB alone"
     order = [f"`{name}`" for name in ordinal._ORDER]

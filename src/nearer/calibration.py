@@ -31,9 +31,9 @@ FROM_SCRATCH = Adam(epochs=20)
 FROM_NEIGHBOUR = Adam(epochs=6, step=0.1)
 #: for the losses that short fits leave in doubt: some gain more than others from going on
 LONGER = SVRG(step=StabilizedBB(first_step="careful"))
-_LONGER_EPOCHS = 60
+_LONGER_EPOCHS = 100
 #: share of the tolerance to which these fits go on, and the last one after a choice among losses
-CLOSER = 0.1
+CLOSER = 0.01
 
 _HELD_OUT = 0.1
 _ENOUGH_HELD_OUT = 4000  # comparisons; fewer, and several splits are averaged
@@ -91,19 +91,19 @@ class Trials:
                 self.paths.append(_Path(self, splits, loss))
                 self.paths[-1].climb(strengths)
             if len(losses) > 1:
-                self._settle_doubts()
+                self._settle_doubts(strengths)
         except _Ended as reason:
             ended = str(reason)
         except KeyboardInterrupt:
             ended = "interrupted"
         return self._best(first, ended if ended in ("interrupted", "callback") else None)
 
-    def _settle_doubts(self) -> None:
+    def _settle_doubts(self, strengths: tuple[float, ...]) -> None:
         """Go on with the losses among which short fits cannot tell."""
         errors = [path.least_error() for path in self.paths]
         for path, error in zip(self.paths, errors, strict=True):
             if error <= (1 + _IN_DOUBT) * min(errors):
-                path.go_on()
+                path.go_on(strengths)
 
     def fit(
         self,
@@ -196,15 +196,26 @@ class _Path:
             if self.best != strengths[first]:
                 break
 
-    def go_on(self) -> None:
-        """Fit the best strength for longer."""
+    def go_on(self, strengths: tuple[float, ...]) -> None:
+        """Fit the best strength for longer, and weaker ones as long as that helps: short fits need more of it."""
         assert self.best is not None
-        longer = [
-            self.trials.fit(part, self.loss, self.best, points, LONGER, _LONGER_EPOCHS)
-            for points, (part, _) in zip(self.fits[self.best], self.splits, strict=True)
+        self._longer(self.best, self.best)
+        here = self.best
+        for weaker in reversed(strengths[: strengths.index(self.best)]):
+            self._longer(weaker, here)
+            if self.error(weaker) > (1 + _PATIENCE) * self.least_error():
+                break
+            if self.error(weaker) < (1 - _WORTH_A_CHANGE) * self.least_error():
+                self.best = weaker
+            here = weaker
+
+    def _longer(self, l2: float, neighbour: float) -> None:
+        fits = [
+            self.trials.fit(part, self.loss, l2, points, LONGER, _LONGER_EPOCHS)
+            for points, (part, _) in zip(self.fits[neighbour], self.splits, strict=True)
         ]
         # both at once: an interruption in between must not leave one without the other
-        self.errors[self.best], self.fits[self.best] = self._mean_error(longer), longer
+        self.errors[l2], self.fits[l2] = self._mean_error(fits), fits
 
     def error(self, l2: float) -> float:
         """Mean held-out error over the splits."""

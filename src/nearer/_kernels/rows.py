@@ -7,14 +7,16 @@ gradient is an array of its own): here the vector instructions are written out, 
 
 from __future__ import annotations
 
+import os
+
 from llvmlite import ir
-from numba import config, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 _inline = njit(inline="always", error_model="numpy")
 #: without compilation (NUMBA_DISABLE_JIT) there are no vector instructions
-_VECTORS = not config.DISABLE_JIT
+_VECTORS = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
 def _adder(width):

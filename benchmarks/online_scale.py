@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
-from benchmarks._figures import grid, legend_below, log_scale, looks, tidy_chart
+from benchmarks._figures import grid, log_scale, looks, tidy_chart
 from benchmarks._runner import Job
 from benchmarks._store import Cell
 from benchmarks._tables import Table, checks, digits, median
@@ -233,5 +233,5 @@ def draw(rows: Rows, settings: dict[str, Any]) -> dict[str, Figure]:
     for ax, title in zip(axes, ("whole kernel", "low rank"), strict=True):
         log_scale(ax, "x", "y")
         tidy_chart(ax, "objects", "answers a second", title)
-        legend_below(figure, ax, columns=2)
+        ax.legend(frameon=False)
     return {"speed": figure}

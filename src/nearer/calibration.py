@@ -84,9 +84,8 @@ class Trials:
         ended = None
         try:
             splits = self._splits()
-            self.course.enter(
-                _stage(losses, strengths), len(losses) * len(splits) * _most_tried(len(strengths))
-            )
+            short = len(losses) * len(splits) * len(strengths)
+            self.course.enter(_stage(losses, strengths), short if len(losses) == 1 else 2 * short)
             for loss in losses:
                 self.paths.append(_Path(self, splits, loss))
                 self.paths[-1].climb(strengths)
@@ -156,16 +155,6 @@ class Trials:
 def _stage(losses: list[Loss], strengths: tuple[float, ...]) -> str:
     choices = [name for name, several in (("loss", len(losses) > 1), ("l2", len(strengths) > 1)) if several]
     return f"choosing {' and '.join(choices)}"
-
-
-def _most_tried(n_strengths: int) -> int:
-    """The most strengths that a walk from the middle visits: all below it, or one of them and all above.
-
-    >>> _most_tried(6), _most_tried(1)
-    (4, 1)
-    """
-    first = min(_FIRST, n_strengths - 1)
-    return 1 + max(first, min(first, 1) + n_strengths - 1 - first)
 
 
 class _Path:

@@ -34,6 +34,7 @@ NAMES = (
     "scaling",
     "kernel_limit",
     "online_scale",
+    "active",
 )
 
 T = TypeVar("T")

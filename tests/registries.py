@@ -1,4 +1,4 @@
-"""The losses, solvers and problems that the shared batteries run over: adding one is adding a row here."""
+"""The losses, solvers, strategies and problems that the shared batteries run over: adding one is adding a row here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer import datasets, losses, solvers
+from nearer import active, datasets, losses, solvers
 from nearer.comparisons import Comparisons
 from nearer.objectives import PointObjective
 
@@ -56,6 +56,19 @@ SOLVERS = {
     "adam": solvers.Adam(),
     "batch": solvers.GradientDescent(),
     "lbfgs": solvers.LBFGS(),
+}
+
+STRATEGIES = {
+    "random": active.Random(),
+    "round-robin": active.RoundRobin(),
+    "uncertainty": active.Uncertainty(),
+    "uncertainty-small": active.Uncertainty(pool=5),
+    "information-gain": active.InformationGain(),
+    "information-gain-small": active.InformationGain(pool=5, places=20),
+    "arr": active.AdaptiveRoundRobin(),
+    "arr-small": active.AdaptiveRoundRobin(pool=1),
+    "adaptive": active.Adaptive(),
+    "adaptive-small": active.Adaptive(pool=5),
 }
 
 

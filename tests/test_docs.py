@@ -16,7 +16,7 @@ import nearer
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-MODULES = ("losses", "solvers", "metrics", "datasets", "plotting")
+MODULES = ("active", "losses", "solvers", "metrics", "datasets", "plotting")
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 _FENCE = re.compile(

@@ -18,7 +18,7 @@ import pytest
 import nearer
 
 SOURCE = Path(nearer.__file__).parents[1]
-MODULES = ("datasets", "losses", "metrics", "plotting", "solvers")
+MODULES = ("active", "datasets", "losses", "metrics", "plotting", "solvers")
 HEAVY = (
     "torch",
     "sklearn",

@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nearer import datasets, losses, metrics, plotting, solvers
+    from nearer import active, datasets, losses, metrics, plotting, solvers
     from nearer.comparisons import Comparisons
     from nearer.features import FeatureMap
     from nearer.kernels.online import OnlineKernel
@@ -40,7 +40,7 @@ _HOMES = {
     "save": "nearer.saving",
     "load": "nearer.saving",
 }
-_MODULES = ("datasets", "losses", "metrics", "plotting", "solvers")
+_MODULES = ("active", "datasets", "losses", "metrics", "plotting", "solvers")
 
 __all__ = [
     "Comparisons",
@@ -50,6 +50,7 @@ __all__ = [
     "OrdinalEmbedding",
     "RelativeKernel",
     "__version__",
+    "active",
     "choose_dimension",
     "datasets",
     "load",

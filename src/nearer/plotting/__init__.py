@@ -14,6 +14,7 @@ from nearer.plotting.choices import plot_dimension_choice
 from nearer.plotting.comparison import plot_comparison_of_maps
 from nearer.plotting.curves import plot_learning_curve, plot_step_sizes
 from nearer.plotting.maps import plot_map
+from nearer.plotting.studies import plot_study
 
 __all__ = [
     "plot_comparison_of_maps",
@@ -21,4 +22,5 @@ __all__ = [
     "plot_learning_curve",
     "plot_map",
     "plot_step_sizes",
+    "plot_study",
 ]

@@ -1,0 +1,296 @@
+"""A selector asks: `next` gives questions, `tell` takes answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer._given import as_comparisons
+from nearer._random import RandomState, generator
+from nearer._validation import whole
+from nearer._words import counted
+from nearer.active._belief import Belief
+from nearer.active._book import Book
+from nearer.active._given import checked_names, checked_questions, checked_strategy, told
+from nearer.active._questions import MOST_OBJECTS, AllQuestions, ListedQuestions, Questions
+from nearer.active.strategies import Board, Random, Strategy, least_seen
+from nearer.comparisons import Comparisons
+from nearer.datasets._questions import checked_share
+from nearer.errors import InputError
+
+
+class Selector:
+    """Chooses the questions of a study one after the other, learning from the answers.
+
+    A question (head, a, b) asks whether the head is nearer to a or to b. None is asked twice, whichever way round,
+    nor one that was answered without having been asked. Questions that wait for an answer count as asked.
+
+    Strategies with a map begin with questions about the objects seen least, until each was seen `n_components` + 1
+    times; objects that come later begin the same way.
+
+    Parameters
+    ----------
+    n_objects : int
+    strategy : {"adaptive", "arr", "information-gain", "uncertainty", "round-robin", "random"} or Strategy
+        How to choose.
+    n_components : int
+        Dimension of the map that the strategy learns.
+    random_share : float
+        Share of questions that are random whatever the strategy: a safeguard against a map that leads astray, and
+        answers to judge it by.
+    questions : array of shape (m, 3), optional
+        Ask none but these.
+    names : sequence of str, optional
+        Names of the objects; answers may then come with names.
+    random_state : int, Generator, RandomState or None
+        Same seed and same answers, same questions.
+
+    Attributes
+    ----------
+    n_objects : int
+    names : tuple of str or None
+    strategy : Strategy
+
+    Examples
+    --------
+    >>> import nearer
+    >>> selector = nearer.active.Selector(20, random_state=0)
+    >>> questions = selector.next(3)
+    >>> questions.shape
+    (3, 3)
+    >>> selector.tell(questions)  # the first of the two was nearer each time
+    >>> selector.n_answers, len(selector.pending)
+    (3, 0)
+    """
+
+    def __init__(
+        self,
+        n_objects: int,
+        strategy: str | Strategy = "adaptive",
+        *,
+        n_components: int = 2,
+        random_share: float = 0.0,
+        questions: ArrayLike | None = None,
+        names: Iterable[str] | None = None,
+        random_state: RandomState = None,
+    ):
+        _check_number(n_objects)
+        whole("n_components", n_components)
+        self.n_objects = int(n_objects)
+        self.strategy = checked_strategy(strategy)
+        self.n_components = n_components
+        self.random_share = checked_share("random_share", random_share, 1.0)
+        self.names = None if names is None else checked_names(names, self.n_objects)
+        # draws for the map are apart from those for choices: when it is fitted does not change what is drawn
+        self._rng, self._map_rng = generator(random_state).spawn(2)
+        supply: Questions = AllQuestions(self.n_objects)
+        if questions is not None:
+            supply = ListedQuestions(checked_questions(questions, self.n_objects), self.n_objects)
+        self._board = Board(supply, Book(self.n_objects), Belief(n_components))
+
+    # -- the two verbs ------------------------------------------------------------------------------------------
+
+    def next(self, k: int = 1) -> np.ndarray:
+        """The next questions.
+
+        Where a new fit of the map is due, it comes first (`refit` does it at a better time).
+
+        Parameters
+        ----------
+        k : int
+            How many; they are chosen to go together, for people who answer at the same time.
+
+        Returns
+        -------
+        array of shape (k, 3)
+            One question (head, a, b) a row; fewer than k rows where fewer questions are left.
+        """
+        whole("k", k)
+        if self.strategy.uses_map and self._has_enough() and self._belief.is_due(self.n_answers):
+            self.refit()
+        chosen = []
+        for question in self._chosen(k):
+            self._ask(question)
+            chosen.append(question)
+        return np.array(chosen, dtype=np.int32).reshape(-1, 3)
+
+    def tell(self, answers: Comparisons | ArrayLike, y: ArrayLike | None = None) -> None:
+        """Take answers, to questions of this selector or to others.
+
+        Parameters
+        ----------
+        answers : Comparisons or array of shape (q, 3)
+            Winner first: (head, nearer, farther). Comparisons with names are matched by name.
+        y : array of shape (q,), optional
+            Responses where `answers` holds questions as they were asked: True or +1 where a is nearer.
+        """
+        given = told(as_comparisons(answers, y), self.n_objects, self.names)
+        strange = self._book.tell(given.indices, given.weights)
+        self._board.supply.take(strange)
+        if len(strange) and len(self._belief.points):
+            self._belief.expect(strange)
+
+    # -- around them --------------------------------------------------------------------------------------------
+
+    def forget(self, questions: ArrayLike | None = None) -> None:
+        """Give up waiting for an answer, so that the question may be asked again; for all pending ones by default."""
+        rows = self.pending if questions is None else checked_questions(questions, self.n_objects)
+        self._board.supply.give_back(self._book.forget(rows))
+
+    def grow(self, n_objects: int | None = None, *, names: Iterable[str] | None = None) -> None:
+        """Add objects, which come after those known.
+
+        Parameters
+        ----------
+        n_objects : int, optional
+            How many there are then.
+        names : sequence of str, optional
+            Names of the new objects, where objects have names.
+
+        Examples
+        --------
+        >>> import nearer
+        >>> selector = nearer.active.Selector(3, names=["cat", "dog", "sun"])
+        >>> selector.grow(names=["moon"])
+        >>> selector.n_objects, selector.names
+        (4, ('cat', 'dog', 'sun', 'moon'))
+        """
+        new = [] if names is None else list(names)
+        total = self.n_objects + len(new) if n_objects is None else n_objects
+        _check_number(total, at_least=self.n_objects)
+        if (self.names is None) != (names is None) or (
+            names is not None and total != self.n_objects + len(new)
+        ):
+            raise InputError(
+                "give grow the names of the new objects where objects have names, else their number"
+            )
+        if self.names is not None:
+            self.names = checked_names([*self.names, *new], total)
+        self._board.supply.grow(int(total))
+        self._book.grow(int(total))
+        if len(self._belief.points):
+            self._belief.grow(int(total), self._map_rng)
+        self.n_objects = int(total)
+
+    def refit(self) -> None:
+        """Fit the map to all answers now, rather than within `next`; needs at least one answer."""
+        if not self.n_answers:
+            raise InputError("there are no answers to fit a map to: tell some first")
+        self._belief.fit(self.answers, self.pending, self._map_rng)
+
+    def named(self, questions: ArrayLike) -> list[tuple[str, str, str]]:
+        """Questions by the names of their objects.
+
+        >>> import nearer
+        >>> nearer.active.Selector(3, names=["cat", "dog", "sun"]).named([[0, 1, 2]])
+        [('cat', 'dog', 'sun')]
+        """
+        if self.names is None:
+            raise InputError("the objects have no names: give names= to the selector")
+        rows = checked_questions(questions, self.n_objects)
+        return [(self.names[head], self.names[a], self.names[b]) for head, a, b in rows.tolist()]
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers were told."""
+        return self._book.n_answers
+
+    @property
+    def answers(self) -> Comparisons:
+        """All answers told so far."""
+        book = self._book
+        return Comparisons(book.triplets.copy(), self.n_objects, weights=book.weights, names=self.names)
+
+    @property
+    def pending(self) -> np.ndarray:
+        """Questions that wait for an answer, oldest first."""
+        return self._book.pending
+
+    @property
+    def points(self) -> np.ndarray | None:
+        """The map by which questions are chosen; None before its first fit. `OrdinalEmbedding` fits better ones."""
+        return self._belief.points.copy() if len(self._belief.points) else None
+
+    def __repr__(self) -> str:
+        about = f"{counted(self.n_objects, 'object')}, {counted(self.n_answers, 'answer')}"
+        return f"Selector({about}, {len(self.pending):,} pending, {self.strategy!r})"
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    @property
+    def _book(self) -> Book:
+        return self._board.book
+
+    @property
+    def _belief(self) -> Belief:
+        return self._board.belief
+
+    @property
+    def _least(self) -> int:
+        """How often an object must have been seen before the map is asked about it."""
+        return self.n_components + 1
+
+    def _has_enough(self) -> bool:
+        return 3 * self.n_answers >= self._least * self.n_objects
+
+    def _chosen(self, k: int) -> Iterator[np.ndarray]:
+        """Up to k questions; each must be noted as asked before the next is taken."""
+        board = self._board
+        random = Random().questions(board, self._rng)
+        by_strategy = self.strategy.questions(board, self._rng)
+        start = least_seen(board, self._rng)
+        for _ in range(k):
+            if self.random_share and self._rng.random() < self.random_share:
+                question = next(random, None)
+            elif self.strategy.uses_map and self._starts():
+                question = next(start, None)
+            else:
+                question = next(by_strategy, None)
+            if question is None:
+                return
+            yield question
+
+    def _starts(self) -> bool:
+        """Whether the next question is one for a start: no map yet, or an object that it hardly knows."""
+        if not len(self._belief.points):
+            return True
+        return bool((self._book.seen[self._board.supply.heads()] < self._least).any())
+
+    def _ask(self, question: np.ndarray) -> None:
+        self._book.ask(question)
+        self._board.supply.take(question[None])
+        if len(self._belief.points):
+            self._belief.expect(question[None])
+
+
+def selector(strategy: str, n_objects: int, **settings: Any) -> Selector:
+    """A selector by the name of its strategy.
+
+    Parameters
+    ----------
+    strategy : str
+        A name in `nearer.active.STRATEGIES`.
+    n_objects : int
+    **settings
+        Settings of the strategy, such as `pool`, and of the selector, such as `n_components`.
+
+    Examples
+    --------
+    >>> import nearer
+    >>> nearer.active.selector("arr", 50, pool=200, n_components=3, random_state=0).strategy
+    AdaptiveRoundRobin(pool=200)
+    """
+    kind = type(checked_strategy(strategy))
+    own = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    chosen = kind(**{name: value for name, value in settings.items() if name in own})
+    return Selector(n_objects, chosen, **{name: value for name, value in settings.items() if name not in own})
+
+
+def _check_number(n_objects: Any, at_least: int = 3) -> None:
+    whole("n_objects", n_objects, at_least=at_least)
+    if n_objects > MOST_OBJECTS:
+        raise InputError(f"n_objects must be at most {MOST_OBJECTS:,}, not {n_objects:,}")

@@ -1,0 +1,62 @@
+"""What studies cost: the held-out error against the answers asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from nearer.plotting._style import MARKERS, MUTED, PALETTE, add_legend, axes_or_new, figure_of, tidy_chart
+
+if TYPE_CHECKING:
+    from nearer.active import Study
+
+
+def plot_study(
+    study: Study, *, target: float | None = None, ax: Axes | None = None, title: str | None = None
+) -> Figure:
+    """Draw the held-out error of each strategy against the answers asked.
+
+    Lines are medians over the repetitions, bands reach from the lower to the upper quartile.
+
+    Parameters
+    ----------
+    study : Study
+        What `nearer.active.play` gives.
+    target : float, optional
+        An error to mark.
+    ax : matplotlib Axes, optional
+        Draw here instead of in a new figure.
+    title : str, optional
+        Written above the chart.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that holds the chart.
+
+    Examples
+    --------
+    >>> import nearer
+    >>> study = nearer.active.play(nearer.active.PlantedOracle(10), "random", n_answers=60, random_state=0)
+    >>> nearer.plotting.plot_study(study).axes[0].get_xlabel()
+    'answers'
+    """
+    ax = axes_or_new(ax)
+    handles = []
+    for rank, errors in enumerate(np.asarray(study.errors, dtype=float)):
+        known = np.isfinite(errors).any(axis=0)  # repetitions may run out of questions at different times
+        low, middle, high = np.nanquantile(errors[:, known], [0.25, 0.5, 0.75], axis=0)
+        colour, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank % len(MARKERS)]
+        at = np.asarray(study.n_answers)[known]
+        handles += ax.plot(at, middle, color=colour, marker=marker, markersize=3.5, linewidth=1.6)
+        if errors.shape[0] > 1:
+            ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
+    if target is not None:
+        ax.axhline(target, color=MUTED, linewidth=0.8, linestyle=":")
+    tidy_chart(ax, "answers", "held-out error", title)
+    ax.set_ylim(bottom=0)
+    add_legend(ax, handles, list(study.strategies))
+    return figure_of(ax)

@@ -16,7 +16,7 @@ import numpy as np
 from nearer._course import Course
 from nearer.losses import Loss
 from nearer.metrics import triplet_error
-from nearer.solvers import SVRG, Adam, Solver, StabilizedBB
+from nearer.solvers import LBFGS, Adam, Solver
 from nearer.starts import brought_back
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ DEFAULT_STRENGTH = STRENGTHS[_FIRST]
 FROM_SCRATCH = Adam(epochs=20)
 FROM_NEIGHBOUR = Adam(epochs=6, step=0.1)
 #: for the losses that short fits leave in doubt: some gain more than others from going on
-LONGER = SVRG(step=StabilizedBB(first_step="careful"))
+LONGER = LBFGS()
 _LONGER_EPOCHS = 100
 #: share of the tolerance to which these fits go on, and the last one after a choice among losses
 CLOSER = 0.01
@@ -85,12 +85,11 @@ class Trials:
         try:
             splits = self._splits()
             short = len(losses) * len(splits) * len(strengths)
-            self.course.enter(_stage(losses, strengths), short if len(losses) == 1 else 2 * short)
+            self.course.enter(_stage(losses, strengths), 2 * short)
             for loss in losses:
                 self.paths.append(_Path(self, splits, loss))
                 self.paths[-1].climb(strengths)
-            if len(losses) > 1:
-                self._settle_doubts(strengths)
+            self._settle_doubts(strengths)
         except _Ended as reason:
             ended = str(reason)
         except KeyboardInterrupt:
@@ -129,7 +128,10 @@ class Trials:
             if path.best is not None and path.least_error() < (1 - _WORTH_A_CHANGE) * least:
                 least = path.least_error()
                 best = Choice(path.loss, path.best, path.best_points())
-        errors = {path.loss.name: path.errors for path in self.paths if path.errors}
+        errors: dict[str, dict[float, float]] = {}
+        for path in self.paths:
+            if path.errors:  # a second loss of a name goes by its parameters
+                errors[path.loss.name if path.loss.name not in errors else str(path.loss)] = path.errors
         return replace(
             best,
             errors=errors,

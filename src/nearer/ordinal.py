@@ -24,7 +24,7 @@ from nearer._validation import not_negative, whole
 from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.losses import LOSSES, Loss
+from nearer.losses import LOSSES, TSTE, Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
 from nearer.solvers import (
@@ -52,6 +52,14 @@ _FEW_TOL = 1e-6
 _FOR_A_START = 0.25
 #: order in which loss="auto" tries them: a later one must be clearly better
 _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
+
+
+def _candidates(n_components: int) -> list[Loss]:
+    """What loss="auto" tries."""
+    losses = [LOSSES[name]() for name in _ORDER]
+    if n_components > 3:  # with many dimensions the usual tails of t-STE, alpha = p - 1, are hardly heavy any more
+        losses.insert(_ORDER.index("tste") + 1, TSTE(alpha=(n_components - 1) / 2))
+    return losses
 
 
 def _has_probability(estimator: OrdinalEmbedding) -> bool:
@@ -259,7 +267,7 @@ class OrdinalEmbedding(BaseEstimator):
     def _choose(self, course: Course, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
         loss, l2 = chosen or (self.loss, self.l2)
         automatic = isinstance(loss, str) and loss == "auto"
-        losses = [LOSSES[name]() for name in _ORDER] if automatic else [find_loss(loss)]
+        losses = _candidates(self.n_components) if automatic else [find_loss(loss)]
 
         @cache
         def start(loss: Loss) -> np.ndarray:

@@ -8,7 +8,7 @@ screen, trial or question) is never separated. Where answers were counted, ours 
 cblearn, which has no weights, gets repeated rows: the same information.
 
 A fit is stopped after 10 minutes. A rival that failed on the first split of a data set is not tried on the
-others. One that was stopped there, or that took over half a minute and ended more than 0.02 behind the best
+others. One that was stopped there, or that took over half a minute and ended more than 0.01 behind the best
 of cblearn, is not tried on a larger data set of the kind either: it would not have become the best. All of
 these are listed.
 """
@@ -73,7 +73,7 @@ SETTINGS: dict[str, Any] = {
     "threads": 1,
     "cap_seconds": 600,
     "slow_seconds": 30,
-    "hopeless_margin": 0.02,
+    "hopeless_margin": 0.01,
     "splits": 5,
 }
 QUICK = {

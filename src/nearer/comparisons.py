@@ -48,14 +48,23 @@ class Comparisons(Builders, Operations):
     Attributes
     ----------
     indices : array of shape (q, 3) or (q, 4), int32, read-only
+        The objects of each comparison, winner first.
     n_objects : int
+        Number of objects, compared or not.
     weights : array of shape (q,), float64, or None
+        How much each comparison counts.
     annotators : array of shape (q,), int64 or strings, or None
+        Who gave each answer.
     groups : array of shape (q,), int64, or None
+        Rows with the same number belong to one screen or trial, and are never separated.
     names : tuple of str, or None
+        Names of the objects.
     n_dropped : int
+        Rows left out because they were invalid.
     ignored_columns : tuple of str
+        Columns of the table read that play no part.
     shape : tuple of int
+        That of `indices`.
 
     Examples
     --------

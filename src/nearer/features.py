@@ -52,7 +52,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     feature_mean_, feature_scale_ : arrays of shape (n_features,)
         What features are centred and divided by.
     embedding_mean_ : array of shape (n_components,)
+        Mean of the learned points, to which regularisation draws predictions.
     n_features_in_ : int
+        Number of features.
 
     Notes
     -----
@@ -130,6 +132,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array of shape (n_new, n_features)
+            Features of objects that need not have been compared.
 
         Returns
         -------
@@ -151,7 +154,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Parameters
         ----------
         X : array of shape (n, n_features)
+            Features of objects.
         y : array of shape (n, n_components)
+            Their points.
         """
         check_is_fitted(self)
         _, embedding = self._checked(X, y)

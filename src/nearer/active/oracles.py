@@ -28,6 +28,7 @@ class Sitting:
     Attributes
     ----------
     n_objects : int
+        How many objects there are.
     held_out : Comparisons
         Nobody learns from these.
     answer : callable
@@ -69,6 +70,7 @@ class PlantedOracle(Oracle):
     points : array of shape (n_objects, n_components), optional
         These points at every repetition instead.
     n_held_out : int
+        Random questions, answered without noise, by which maps are judged.
 
     Examples
     --------

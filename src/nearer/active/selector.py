@@ -35,6 +35,7 @@ class Selector:
     Parameters
     ----------
     n_objects : int
+        How many objects there are to ask about.
     strategy : {"adaptive", "arr", "information-gain", "uncertainty", "round-robin", "random"} or Strategy
         How to choose.
     n_components : int
@@ -52,8 +53,11 @@ class Selector:
     Attributes
     ----------
     n_objects : int
+        As they are now: `add_objects` makes more.
     names : tuple of str or None
+        Their names.
     strategy : Strategy
+        The object that chooses.
 
     Examples
     --------
@@ -275,6 +279,7 @@ def selector(strategy: str, n_objects: int, **settings: Any) -> Selector:
     strategy : str
         A name in `nearer.active.STRATEGIES`.
     n_objects : int
+        How many objects there are to ask about.
     **settings
         Settings of the strategy, such as `pool`, and of the selector, such as `n_components`.
 

@@ -46,6 +46,7 @@ class Cities:
     Attributes
     ----------
     names : tuple of str
+        What they are called.
     latitude, longitude : arrays of float
         Degrees, north and east positive.
 

@@ -31,7 +31,9 @@ class GramObjective:
     Parameters
     ----------
     comparisons : Comparisons
+        What is known.
     loss : Loss
+        What a comparison costs.
     trace_penalty : float
         Strength of the trace, beside the *mean* loss. (Papers that sum the losses write tau = q * trace_penalty.)
     max_rank : int, optional

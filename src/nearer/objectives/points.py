@@ -57,12 +57,15 @@ class PointObjective:
     Parameters
     ----------
     comparisons : Comparisons
+        What is known.
     loss : Loss
+        What a comparison costs.
     n_components : int
         Columns of X.
     l2 : float
         Strength of the L2 term.
     dtype : float64 or float32
+        Of points and gradients; sums over comparisons are float64 always.
     n_jobs : int
         Threads for full gradients. Sums run over blocks that do not depend on it, so neither does the result.
 

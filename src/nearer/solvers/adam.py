@@ -22,7 +22,10 @@ class Adam(Solver):
 
     Parameters
     ----------
-    step, final_step : float
+    step : float
+        Length of a step at first.
+    final_step : float
+        Its length at the end.
     n_batches : int
         Mini-batches an epoch.
     epochs : int, optional

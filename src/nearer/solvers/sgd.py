@@ -25,6 +25,7 @@ class SGD(Solver):
     step : float, "constant", "decay" or StepRule
         Size of the step that one comparison makes. A batch of b comparisons makes b times that.
     batch_size : int
+        Comparisons a step.
     """
 
     step: float | str | StepRule = "decay"

@@ -81,6 +81,7 @@ class StabilizedBB(StepRule):
         the scale of the points or of the loss, and it says that the full gradient alone may carry the points at most
         ten times their own length in an epoch.
     first_step : float, "auto" or "careful"
+        Step of the first epoch; "auto" finds it from the curvature, and "careful" is a tenth of that, for a good start.
     """
 
     epsilon: float | str = "auto"

@@ -23,6 +23,7 @@ class SVRG(Solver):
     step : float, "sbb", "bb", "constant", "decay" or StepRule
         Size of the step that one comparison makes. A batch of b comparisons makes b times that.
     batch_size : int
+        Comparisons a step.
     epsilon : float or "auto"
         Of the step "sbb"; see `StabilizedBB`.
     epoch_length : int, optional

@@ -21,8 +21,12 @@ def as_comparisons(X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> Co
     return X if isinstance(X, Comparisons) else Comparisons(X)
 
 
-def known_to(comparisons: Comparisons, n_objects: int, names: tuple[str, ...] | None) -> Comparisons:
+def known_to(
+    comparisons: Comparisons, n_objects: int, names: tuple[str, ...] | None, *, can_grow: bool = False
+) -> Comparisons:
     """The comparisons by the indices of a model with these objects: by name where they have names.
+
+    Where the model can grow, the sentence about an unknown object says so.
 
     >>> known_to(Comparisons([("cat", "dog", "car")]), 4, ("dog", "cat", "sun", "car")).indices
     array([[1, 0, 3]], dtype=int32)
@@ -31,7 +35,7 @@ def known_to(comparisons: Comparisons, n_objects: int, names: tuple[str, ...] | 
         if comparisons.n_objects > n_objects:
             raise InputError(
                 f"the comparisons are about {comparisons.n_objects} objects but the model knows "
-                f"{n_objects}: fit it on comparisons that include the others"
+                f"{n_objects}: {_remedy(can_grow, 'the others')}"
             )
         return comparisons
     if names is None:
@@ -41,11 +45,15 @@ def known_to(comparisons: Comparisons, n_objects: int, names: tuple[str, ...] | 
         )
     if comparisons.names == names:
         return comparisons
-    _check_names(comparisons, names)
+    _check_names(comparisons, names, can_grow)
     return reindexed(comparisons, names)
 
 
-def _check_names(comparisons: Comparisons, names: tuple[str, ...]) -> None:
+def _remedy(can_grow: bool, what: str) -> str:
+    return f"add {what} with add_objects first" if can_grow else f"fit it on comparisons that include {what}"
+
+
+def _check_names(comparisons: Comparisons, names: tuple[str, ...], can_grow: bool) -> None:
     """Refuse rows about objects that the model does not know, naming the first."""
     assert comparisons.names is not None
     strange = ~np.isin(comparisons.names, names)
@@ -53,6 +61,6 @@ def _check_names(comparisons: Comparisons, names: tuple[str, ...]) -> None:
     if len(rows):
         name = comparisons.names[comparisons.indices[rows[0], columns[0]]]
         raise InputError(
-            f"row {rows[0]} (counting from 0): the model does not know the object {name!r}: fit it on comparisons "
-            "that include it, or leave the row out"
+            f"row {rows[0]} (counting from 0): the model does not know the object {name!r}: "
+            f"{_remedy(can_grow, 'it')}, or leave the row out"
         )

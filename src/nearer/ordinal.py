@@ -57,7 +57,9 @@ _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
 def _candidates(n_components: int) -> list[Loss]:
     """What loss="auto" tries."""
     losses = [LOSSES[name]() for name in _ORDER]
-    if n_components > 3:  # with many dimensions the usual tails of t-STE, alpha = p - 1, are hardly heavy any more
+    if (
+        n_components > 3
+    ):  # with many dimensions the usual tails of t-STE, alpha = p - 1, are hardly heavy any more
         losses.insert(_ORDER.index("tste") + 1, TSTE(alpha=(n_components - 1) / 2))
     return losses
 

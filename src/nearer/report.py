@@ -11,14 +11,21 @@ from importlib import import_module, resources
 from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 import nearer
 from nearer._files import replacing
+from nearer._models import map_of, share_on_map
 from nearer._words import counted, readable_seconds
+from nearer.kernels.base import KernelModel
+from nearer.kernels.online import OnlineKernel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from nearer._models import Model
     from nearer.comparisons import Comparisons
+    from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
     from nearer.solvers import Result
 
@@ -28,8 +35,8 @@ STOP_REASONS = {
     "evaluations": "the budget of gradient evaluations was spent",
     "seconds": "the budget of seconds was spent",
     "callback": "a callback asked to stop",
-    "interrupted": "interrupted by hand; this is the best map until then",
-    "diverged": "the objective diverged; this is the best map before that",
+    "interrupted": "interrupted by hand; this is the best until then",
+    "diverged": "the objective diverged; this is the best before that",
 }
 
 
@@ -43,12 +50,13 @@ class Fact(NamedTuple):
 
 def write_report(
     path: str | os.PathLike[str],
-    estimator: OrdinalEmbedding,
+    estimator: Model,
     *,
     train: Comparisons | None = None,
     test: Comparisons | None = None,
     title: str = "A map from comparisons",
     figures: Mapping[str, Figure] | None = None,
+    n_components: int = 2,
 ) -> None:
     """Write one HTML file about a fitted estimator; it needs nothing else and opens anywhere.
 
@@ -56,7 +64,7 @@ def write_report(
     ----------
     path : path of the file
         Replaced when the whole page has been written, never left half done.
-    estimator : fitted OrdinalEmbedding
+    estimator : fitted OrdinalEmbedding, RelativeKernel or OnlineKernel
         What the page is about.
     train, test : Comparisons, optional
         The comparisons it was fitted to (counts, conflicts, share that holds) and those it has not seen
@@ -65,6 +73,8 @@ def write_report(
         Heading of the page.
     figures : dict of heading -> matplotlib Figure, optional
         Further pictures, shown before the map.
+    n_components : int
+        Dimensions in which a kernel is drawn; an embedding has its own.
 
     Examples
     --------
@@ -80,56 +90,86 @@ def write_report(
     >>> "Held-out accuracy" in page
     True
     """
-    page = render_report(estimator, train=train, test=test, title=title, figures=figures)
+    page = render_report(
+        estimator, train=train, test=test, title=title, figures=figures, n_components=n_components
+    )
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
 def render_report(
-    estimator: OrdinalEmbedding,
+    estimator: Model,
     *,
     train: Comparisons | None = None,
     test: Comparisons | None = None,
     title: str = "A map from comparisons",
     figures: Mapping[str, Figure] | None = None,
+    n_components: int = 2,
 ) -> str:
     """The page of `write_report` as a string."""
     template = resources.files("nearer").joinpath("templates", "report.html").read_text(encoding="utf-8")
-    n_objects, n_components = estimator.embedding_.shape
-    size = f"{counted(n_objects, 'object')} in {counted(n_components, 'dimension')}"
+    points = map_of(estimator, n_components)
     return Template(template).substitute(
         title=escape(title),
-        summary=escape(f"{size}; {_ending(estimator)}."),
-        facts="".join(map(_fact_html, _facts(estimator, train, test))),
-        sections=_pictures(estimator, figures or {}) + _tables(estimator),
+        summary=escape(f"{_size(estimator, points)}; {_ending(estimator)}."),
+        facts="".join(map(_fact_html, _facts(estimator, points, train, test))),
+        sections=_pictures(estimator, points, figures or {}) + _tables(estimator),
         version=escape(nearer.__version__),
         date=datetime.now().strftime("%Y-%m-%d %H:%M"),
     )
 
 
-def _ending(estimator: OrdinalEmbedding) -> str:
+def _size(estimator: Model, points: np.ndarray) -> str:
+    objects, dimensions = counted(len(points), "object"), counted(points.shape[1], "dimension")
+    kernel = ", a kernel drawn" if isinstance(estimator, KernelModel) else ""
+    return f"{objects}{kernel} in {dimensions}"
+
+
+def _ending(estimator: Model) -> str:
+    if isinstance(estimator, OnlineKernel):
+        return f"{counted(estimator.n_seen_, 'answer')} learned, one at a time"
     reason = estimator.result_.stop_reason
     return STOP_REASONS.get(reason, reason)
 
 
 def _facts(
-    estimator: OrdinalEmbedding, train: Comparisons | None, test: Comparisons | None
+    estimator: Model, points: np.ndarray, train: Comparisons | None, test: Comparisons | None
 ) -> Iterable[Fact]:
-    result = estimator.result_
     if test is not None:
-        yield Fact(
-            "Held-out accuracy",
-            f"{estimator.score(test):.1%}",
-            f"of {counted(len(test), 'unseen comparison')}",
-        )
+        unseen = f"of {counted(len(test), 'unseen comparison')}"
+        yield Fact("Held-out accuracy", f"{estimator.score(test):.1%}", unseen)
     if train is not None:
         about = f"of {counted(len(train), 'comparison')}"
         yield Fact("Training accuracy", f"{estimator.score(train):.1%}", about)
         conflicts = train.conflicts()
         remark = f"comparisons contradict another, on {counted(conflicts.n_questions, 'question')}"
         yield Fact("Conflicts", f"{conflicts.n_rows:,}", remark)
+    judges = train if test is None else test
+    if isinstance(estimator, KernelModel) and judges is not None:
+        which = "training" if test is None else "unseen"
+        share = share_on_map(estimator, points, judges)
+        yield Fact(
+            "On the map", f"{share:.1%}", f"of the {which} comparisons hold for the points drawn below"
+        )
+    yield from _online_facts(estimator) if isinstance(estimator, OnlineKernel) else _result_facts(estimator)
+
+
+def _result_facts(estimator: OrdinalEmbedding | RelativeKernel) -> Iterable[Fact]:
+    result = estimator.result_
     yield Fact("Objective", f"{result.objective:.4g}", f"{estimator.loss_.name} loss")
     yield Fact("Time", readable_seconds(result.seconds), effort(result).partition(", ")[2])
+
+
+def _online_facts(estimator: OnlineKernel) -> Iterable[Fact]:
+    yield Fact(
+        "Steps",
+        f"{estimator.n_steps_:,}",
+        f"changed the kernel, for {counted(estimator.n_seen_, 'answer')}",
+    )
+    if estimator.rank is None:
+        yield Fact(
+            "Projections", f"{estimator.n_projections_:,}", f"{estimator.n_skipped_:,} steps needed none"
+        )
 
 
 def effort(result: Result) -> str:
@@ -138,9 +178,12 @@ def effort(result: Result) -> str:
     choosing, compiling = (result.details.get(f"{what}_seconds") for what in ("choice", "compile"))
     if choosing:
         text += f" after {readable_seconds(choosing)} of choosing"
-    if compiling:
-        text += f"; {readable_seconds(compiling)} of it compiling, once on this machine"
-    return text
+    return text + of_it_compiling(compiling or 0.0)
+
+
+def of_it_compiling(seconds: float) -> str:
+    """What to add to a time of which so many seconds went into compiling."""
+    return f"; {readable_seconds(seconds)} of it compiling, once on this machine" if seconds else ""
 
 
 def _fact_html(fact: Fact) -> str:
@@ -148,21 +191,26 @@ def _fact_html(fact: Fact) -> str:
     return f"<div><dt>{escape(fact.name)}</dt><dd>{escape(fact.value)}{remark}</dd></div>\n"
 
 
-def _pictures(estimator: OrdinalEmbedding, figures: Mapping[str, Figure]) -> str:
-    from nearer.plotting import plot_learning_curve, plot_map, plot_step_sizes
+def _pictures(estimator: Model, points: np.ndarray, figures: Mapping[str, Figure]) -> str:
+    from nearer.plotting import plot_map
 
-    result = estimator.result_
     further = "".join(f"<h2>{escape(name)}</h2>{_figure_html(one, name)}" for name, one in figures.items())
-    the_map = _figure_html(
-        plot_map(estimator.embedding_, estimator.names_),
-        "The map",
-        "Only which is nearer counts: it may be turned, mirrored and scaled at will.",
-    )
+    caption = "Only which is nearer counts: it may be turned, mirrored and scaled at will."
+    if isinstance(estimator, KernelModel):
+        caption += " The kernel may have more dimensions than are drawn."
+    the_map = _figure_html(plot_map(points, estimator.names_), "The map", caption)
+    course = "" if isinstance(estimator, OnlineKernel) else _course(estimator.result_)
+    return f"{further}<h2>Map</h2>{the_map}{course}"
+
+
+def _course(result: Result) -> str:
+    from nearer.plotting import plot_learning_curve, plot_step_sizes
+
     curve = _figure_html(
         plot_learning_curve(result, "epoch"), "The objective", "The objective after each epoch."
     )
     steps = _figure_html(plot_step_sizes(result), "The step sizes", "The step size of each epoch.")
-    return f"{further}<h2>Map</h2>{the_map}<h2>Fit</h2><div class='pair'>{curve}{steps}</div>"
+    return f"<h2>Fit</h2><div class='pair'>{curve}{steps}</div>"
 
 
 def _figure_html(figure: Figure, description: str, caption: str = "") -> str:
@@ -173,11 +221,25 @@ def _figure_html(figure: Figure, description: str, caption: str = "") -> str:
     return f"<figure class='{kind}'>{inline_svg(figure, description)}{below}</figure>\n"
 
 
-def _tables(estimator: OrdinalEmbedding) -> str:
+def _tables(estimator: Model) -> str:
+    settings = estimator.get_params(deep=False)
+    tables = {"Settings": settings, **_outcome(estimator), "Versions": versions()}
+    return "".join(f"<h2>{escape(title)}</h2>{_table_html(rows)}\n" for title, rows in tables.items())
+
+
+def _outcome(estimator: Model) -> dict[str, dict[str, Any]]:
+    if isinstance(estimator, OnlineKernel):
+        counts = {
+            "answers": estimator.n_seen_,
+            "steps": estimator.n_steps_,
+            "projections": estimator.n_projections_,
+            "steps known to need none": estimator.n_skipped_,
+            "negative eigenvalues removed": estimator.n_negative_,
+        }
+        return {"What was learned": counts}
     chosen = dict(flattened(estimator.result_.details))
     chosen["stop reason"] = f"{estimator.result_.stop_reason} ({_ending(estimator)})"
-    tables = {"Settings": estimator.get_params(deep=False), "What was chosen": chosen, "Versions": versions()}
-    return "".join(f"<h2>{escape(title)}</h2>{_table_html(rows)}\n" for title, rows in tables.items())
+    return {"What was chosen": chosen}
 
 
 def _table_html(rows: Mapping[str, Any]) -> str:

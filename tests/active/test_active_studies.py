@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,41 @@ def test_a_study_ends_where_recorded_questions_run_out():
     study = play(RecordedOracle(recorded()), "random", n_answers=300, checkpoints=[50, 300], random_state=0)
     assert np.isfinite(study.errors[0, 0, 0])
     assert np.isnan(study.errors[0, 0, 1])
+
+
+def test_ctrl_c_within_a_fit_ends_the_study_and_keeps_what_was_measured(monkeypatch):
+    fits = []
+
+    def fit(estimator, answers, y=None):
+        fits.append(len(answers))
+        plain(estimator, answers, y)
+        if len(fits) == 2:  # what an estimator does when interrupted
+            estimator.result_ = replace(estimator.result_, stop_reason="interrupted")
+        return estimator
+
+    plain = nearer.OrdinalEmbedding.fit
+    monkeypatch.setattr(nearer.OrdinalEmbedding, "fit", fit)
+    study = play(PlantedOracle(8), "random", n_answers=60, checkpoints=[20, 40, 60], random_state=0)
+    assert fits == [20, 40]
+    assert not study.finished
+    assert np.isfinite(study.errors[0, 0]).tolist() == [True, False, False]
+
+
+def test_ctrl_c_within_a_fit_of_the_map_leaves_it_as_it_was(monkeypatch):
+    selector = nearer.active.Selector(8, "arr", random_state=0)
+    selector.tell(nearer.datasets.planted(8, 2, 40, random_state=0).comparisons)
+    selector.refit()
+    before = selector.points
+
+    def interrupted(*given, **settings):
+        points, result = plain(*given, **settings)
+        return points + 1, replace(result, stop_reason="interrupted")
+
+    plain = nearer.active._belief.minimise
+    monkeypatch.setattr(nearer.active._belief, "minimise", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        selector.refit()
+    np.testing.assert_array_equal(selector.points, before)
 
 
 def test_two_strategies_of_one_name_are_told_apart():

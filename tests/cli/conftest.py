@@ -1,6 +1,7 @@
 """Two ways to run the command: in this process, and as a process of its own."""
 
 import os
+import re
 import select
 import subprocess
 import sys
@@ -45,12 +46,12 @@ class Screen:
         self.ours, self.theirs = os.openpty()
         self.text = ""
 
-    def wait_for(self, words, seconds=90):
-        """Read until the words appear; gives everything on the screen so far."""
+    def wait_for(self, pattern, seconds=90):
+        """Read until the pattern appears; gives everything on the screen so far."""
         end = time.monotonic() + seconds
-        while words not in self.text:
+        while not re.search(pattern, self.text):
             ready, _, _ = select.select([self.ours], [], [], max(0.0, end - time.monotonic()))
-            assert ready, f"{words!r} did not appear on the screen: {self.text}"
+            assert ready, f"{pattern!r} did not appear on the screen: {self.text[-2000:]}"
             self.text += os.read(self.ours, 1 << 16).decode(errors="replace")
         return self.text
 

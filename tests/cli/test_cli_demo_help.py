@@ -1,13 +1,19 @@
 """`nearer demo`, and help that tells the truth."""
 
 import json
+import re
 import shlex
+from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
+from nearer.cli import app
 from nearer.cli._help import EXAMPLES
 from nearer.losses import LOSSES
 from nearer.solvers import SOLVERS
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_demo_draws_europe(run, tmp_path):
@@ -59,14 +65,33 @@ def test_every_example_runs(run, tmp_path, named_answers, example):
     (tmp_path / "labels.csv").write_text(f"object,label\n{labels}\n")
     run("fit", "answers.csv", "--out", "model.nearer", "--max-epochs", 3)
     run("convert", "answers.csv", "answers.jsonl")
+    if "--start" in example:
+        (tmp_path / "more-answers.csv").write_text("anchor,near,far\nthing1,thing2,thing3\n")
+        run("fit", "answers.csv", "--model", "online", "--out", "online.nearer", "--test-size", 0.9)
     arguments = shlex.split(example.partition(">")[0])
     assert arguments[0] == "nearer"
     result = run(*arguments[1:])
     assert result.exit_code == 0, result.stderr
 
 
+def documented_commands():
+    """Every command in a block of the shell, comments left out."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return sorted(
+        {line for page in pages for line in re.findall(r"^\$ (nearer [a-z].*)$", page.read_text(), re.M)}
+    )
+
+
+@pytest.mark.parametrize("line", documented_commands())
+def test_commands_of_the_documentation_have_the_options_that_they_show(line):
+    _, name, *arguments = shlex.split(line, comments=True)
+    command = get_command(app).commands[name]
+    context = command.make_context(name, [argument for argument in arguments if argument != ">"])
+    assert context.params
+
+
 def test_fit_help_names_every_loss_and_solver(run):
-    from nearer.cli.fit import Loss, Solver
+    from nearer.cli._fit_options import Loss, Solver
 
     assert {loss.value for loss in Loss} == {*LOSSES, "auto"}
     assert {solver.value for solver in Solver} == set(SOLVERS)

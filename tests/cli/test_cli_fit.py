@@ -89,7 +89,7 @@ def test_defaults_are_those_of_the_estimator():
 
     command = {name: parameter.default for name, parameter in signature(fit).parameters.items()}
     renamed = {"dim": "n_components", "restarts": "n_init", "jobs": "n_jobs"}
-    shared = ("dim", "loss", "solver", "l2", "restarts", "max_epochs", "max_seconds", "tol", "jobs")
+    shared = ("dim", "solver", "l2", "restarts", "max_epochs", "max_seconds", "tol", "jobs")
     estimator = nearer.OrdinalEmbedding().get_params()
     assert {name: command[name] for name in shared} == {
         name: estimator[renamed.get(name, name)] for name in shared
@@ -142,8 +142,8 @@ def interrupt(*_, **__):
 @pytest.mark.parametrize(
     ("module", "function", "options", "missing"),
     [
-        ("nearer.cli.fit", "_facts", [], ""),
-        ("nearer.cli.fit", "_facts", ["--report", "report.html"], ", the report report.html was not"),
+        ("nearer.cli.fit", "facts_about", [], ""),
+        ("nearer.cli.fit", "facts_about", ["--report", "report.html"], ", the report report.html was not"),
         ("nearer.report", "render_report", ["--report", "report.html"], ", the report report.html was not"),
         (
             "nearer.cli.fit",
@@ -157,7 +157,7 @@ def test_ctrl_c_after_the_fit_keeps_the_model(
     run, answers, tmp_path, monkeypatch, module, function, options, missing
 ):
     monkeypatch.setattr(sys.modules[module], function, interrupt)
-    result = run("fit", answers, "--max-epochs", 3, *options)
+    result = run("fit", answers, "--max-epochs", 3, "--tol", 0, *options)
     assert result.exit_code == 130
     assert nearer.load(tmp_path / "model.nearer").result_.stop_reason == "epochs"
     assert (tmp_path / "report.html").exists() == (bool(options) and not missing)

@@ -106,7 +106,8 @@ def test_simulate_kinds_and_noise_models(run, tmp_path):
     assert nearer.Comparisons.read(tmp_path / "four.csv").shape == (100, 4)
     run("simulate", "--comparisons", 100, "--out", "clean.csv")
     run("simulate", "--comparisons", 100, "--noise", "ste", "--out", "ste.csv")
-    assert (tmp_path / "clean.csv").read_bytes() != (tmp_path / "ste.csv").read_bytes()
+    run("simulate", "--comparisons", 100, "--noise", "ste", "--scale", 1, "--out", "wide.csv")
+    assert len({(tmp_path / f"{name}.csv").read_bytes() for name in ("clean", "ste", "wide")}) == 3
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet", "jsonl", "npz"])

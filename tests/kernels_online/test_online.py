@@ -167,6 +167,10 @@ def test_objects_can_be_added(answers):
     for name in ("whole", "factored", "whole, bound"):
         online = form(name).partial_fit(answers[:400])
         before = online.kernel_
+        with pytest.raises(
+            InputError, match="28 objects but the model knows 25: add the others with add_objects"
+        ):
+            online.partial_fit([(26, 3, 7), (27, 26, 25)])
         online.add_objects(3)
         np.testing.assert_allclose(online.kernel_[:25, :25], before, atol=1e-12)
         online.partial_fit([(26, 3, 7), (27, 26, 25)])
@@ -181,7 +185,7 @@ def test_names():
     online.add_objects(names=["train"])
     online.partial_fit([("train", "bus", "cat")])
     assert online.predict([("train", "bus", "cat")]).all()
-    with pytest.raises(InputError, match="does not know the object 'plane'"):
+    with pytest.raises(InputError, match="does not know the object 'plane': add it with add_objects first"):
         online.partial_fit([("plane", "bus", "cat")])
     with pytest.raises(InputError, match="'bus' is taken"):
         online.add_objects(names=["bus"])

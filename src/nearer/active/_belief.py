@@ -95,6 +95,8 @@ class Belief:
             starts += [spectral_points(answers, p, unit, rng), random_points(n, p, unit, rng)]
             budget = _LONG_BUDGET
         fits = [minimise(LBFGS(), objective, start, budget=budget, rng=rng) for start in starts]
+        if any(result.stop_reason == "interrupted" for _, result in fits):
+            raise KeyboardInterrupt  # the map stays as it was
         points = min(fits, key=lambda fit: fit[1].objective)[0]
         self.points = points - points.mean(axis=0)
         self._renew(answers, pending)

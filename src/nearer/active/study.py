@@ -6,7 +6,7 @@ import csv
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,18 +34,22 @@ class Study:
     Attributes
     ----------
     strategies : tuple of str
+        Their names.
     n_answers : array of shape (checkpoints,)
         After how many answers the errors were taken.
     errors : array of shape (strategies, repetitions, checkpoints)
         NaN where the questions had run out before.
     choosing_seconds : array of shape (strategies, repetitions)
         Time to choose all questions, fits of the selector's own map included.
+    finished : bool
+        False where ctrl-C ended it early; errors that were not measured are NaN.
     """
 
     strategies: tuple[str, ...]
     n_answers: np.ndarray
     errors: np.ndarray
     choosing_seconds: np.ndarray
+    finished: bool = True
 
     def answers_needed(self, error: float | Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
         """For each strategy and repetition, the answers from which on the held-out error is at most `error`.
@@ -55,6 +59,7 @@ class Study:
         Parameters
         ----------
         error : float, or one for each repetition
+            The held-out error to come down to.
 
         Examples
         --------
@@ -105,12 +110,15 @@ def play(
     """Play a study against an oracle with each of the strategies.
 
     Within a repetition all strategies meet the same points and are judged by the same held-out answers. What is judged
-    is not the selector's own map but a fit of `estimator` to all answers that were gathered.
+    is not the selector's own map but a fit of `estimator` to all answers that were gathered. Ctrl-C ends the study
+    early and keeps what was measured.
 
     Parameters
     ----------
     oracle : PlantedOracle, RecordedOracle or other Oracle
+        Who answers.
     strategies : names or Strategy objects
+        Who asks: each plays studies of its own.
     n_answers : int
         Answers asked in each study.
     n_components : int
@@ -126,6 +134,7 @@ def play(
     estimator : OrdinalEmbedding, optional
         By default STE with automatic regularisation.
     random_state : int, Generator, RandomState or None
+        Seed of all draws.
     callback : callable, optional
         Called as `callback(strategy, repetition, answers, error)` at each checkpoint.
 
@@ -142,26 +151,26 @@ def play(
     chosen = _checked_strategies(strategies)
     stops = _checked_checkpoints(checkpoints, n_answers)
     errors = np.full((len(chosen), repeats, len(stops)), np.nan)
-    seconds = np.zeros((len(chosen), repeats))
-    for repetition, rng in enumerate(generator(random_state).spawn(repeats)):
-        sitting = oracle.begin(rng)
-        seed = int(rng.integers(2**31))
-        for at, (name, strategy) in enumerate(chosen.items()):
-            selector = Selector(
-                sitting.n_objects,
-                strategy,
-                n_components=n_components,
-                random_share=random_share,
-                questions=sitting.questions,
-                random_state=seed,
-            )
-            game = _Game(sitting, selector, _judge(estimator, n_components, seed), batch, seed)
-            for step, error in enumerate(game.errors(stops)):
-                errors[at, repetition, step] = error
-                if callback is not None:
-                    callback(name, repetition, stops[step], error)
-            seconds[at, repetition] = game.seconds
-    return Study(tuple(chosen), np.array(stops), errors, seconds)
+    study = Study(tuple(chosen), np.array(stops), errors, np.zeros((len(chosen), repeats)))
+    made: dict[str, Any] = {"n_components": n_components, "random_share": random_share}
+    try:
+        for repetition, rng in enumerate(generator(random_state).spawn(repeats)):
+            sitting, seed = oracle.begin(rng), int(rng.integers(2**31))
+            for at, (name, strategy) in enumerate(chosen.items()):
+                selector = Selector(
+                    sitting.n_objects, strategy, questions=sitting.questions, random_state=seed, **made
+                )
+                game = _Game(sitting, selector, _judge(estimator, n_components, seed), batch, seed)
+                for step, error in enumerate(game.errors(stops)):
+                    study.errors[at, repetition, step] = error
+                    study.choosing_seconds[at, repetition] = game.seconds
+                    if callback is not None:
+                        callback(name, repetition, stops[step], error)
+    except KeyboardInterrupt:
+        if not np.isfinite(study.errors).any():
+            raise
+        return replace(study, finished=False)
+    return study
 
 
 class _Game:
@@ -180,8 +189,10 @@ class _Game:
             self._go_on_to(stop)
             if self.selector.n_answers < stop:
                 return
-            points = self.judge.fit(self.selector.answers).embedding_
-            yield triplet_error(points, self.sitting.held_out)
+            self.judge.fit(self.selector.answers)
+            if self.judge.result_.stop_reason == "interrupted":  # a fit keeps ctrl-C to itself
+                raise KeyboardInterrupt
+            yield triplet_error(self.judge.embedding_, self.sitting.held_out)
 
     def _go_on_to(self, n_answers: int) -> None:
         while (missing := n_answers - self.selector.n_answers) > 0:

@@ -35,6 +35,17 @@ def check_page(path: Path | None) -> None:
         raise InputError(f"{path}: a report is an HTML page, give it a name that ends with .html")
 
 
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture in a format that cannot be drawn."""
+    if path is None:
+        return
+    from matplotlib.figure import Figure
+
+    known = sorted(Figure().canvas.get_supported_filetypes())
+    if path.suffix.removeprefix(".").lower() not in known:
+        raise InputError(f"{path}: a picture ends with one of {', '.join(known)}")
+
+
 def write_all(writers: Mapping[Path, Callable[[Path], object]]) -> None:
     """Write every file in a temporary folder beside its place, then move all there; a failure leaves none.
 

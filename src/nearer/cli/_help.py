@@ -13,6 +13,9 @@ EXAMPLES = {
         "nearer fit answers.csv --dim 2 --loss tste --out model.nearer --report report.html",
         "nearer fit answers.csv --loss auto --test-size 0 --max-seconds 60 --jobs 2",
         "nearer fit answers.csv --invalid drop --json > fit.json",
+        "nearer fit answers.csv --model kernel --trace-penalty 0.01 --out kernel.nearer",
+        "nearer fit answers.csv --model online --out online.nearer",
+        "nearer fit more-answers.csv --start online.nearer",
     ],
     "evaluate": [
         "nearer evaluate model.nearer answers.csv",
@@ -30,6 +33,7 @@ EXAMPLES = {
     "simulate": [
         "nearer simulate --objects 100 --dim 2 --comparisons 10000 --noise 0.1 --out answers.csv",
         "nearer simulate --noise ste --kind quadruplets --out answers.parquet --truth truth.csv --seed 1",
+        "nearer simulate --strategy random --strategy adaptive --objects 20 --answers 200 --noise ste --plot study.png",
     ],
     "convert": [
         "nearer convert answers.csv answers.parquet",

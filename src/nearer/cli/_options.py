@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -110,6 +111,22 @@ ZeroMeans = Annotated[
         help="What a response of 0 says, where all are 0 or 1: nothing, or that the second is nearer.",
     ),
 ]
+
+
+def refuse_idle(context: typer.Context, *rules: tuple[bool, Collection[str], str]) -> None:
+    """Refuse options that were typed and would do nothing.
+
+    A rule says whether its options are idle, which they are by the names of their parameters, and what to tell.
+    """
+    typed = {
+        parameter.name: parameter.opts[0]
+        for parameter in context.command.params
+        if getattr(context.get_parameter_source(parameter.name or ""), "name", "") == "COMMANDLINE"
+    }
+    for idle, names, advice in rules:
+        option = next((typed[name] for name in names if name in typed), None)
+        if idle and option is not None:
+            raise InputError(f"{option} {advice}")
 
 
 def parse_columns(text: str | None) -> dict[str, str | int] | None:

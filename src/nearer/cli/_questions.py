@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
-from nearer.cli._models import check_kind, read_about
+from nearer.cli._models import about_model, check_kind, read_about
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from nearer._models import Model
     from nearer._tables.csv import CsvSource
     from nearer.comparisons import Comparisons
-    from nearer.ordinal import OrdinalEmbedding
 
 Columns = Mapping[str, str | int]
 
@@ -33,7 +33,7 @@ class Questions:
 
 def read_questions(
     path: Path,
-    estimator: OrdinalEmbedding,
+    estimator: Model,
     columns: Columns | None = None,
     header: bool | None = None,
     first_index: int | None = None,
@@ -76,7 +76,7 @@ def _found_objects(header: Sequence[str]) -> tuple[int, ...] | None:
 
 def _read_text(
     path: Path,
-    estimator: OrdinalEmbedding,
+    estimator: Model,
     columns: Columns | None,
     header: bool | None,
     first_index: int | None,
@@ -87,7 +87,7 @@ def _read_text(
     from nearer._tables.csv import CsvSource
     from nearer.comparisons import Comparisons
 
-    wanted = Wanted(estimator.names_, len(estimator.embedding_), first_index=first_index)
+    wanted = Wanted(**about_model(estimator), first_index=first_index)
     if columns is None and header is not False:
         columns = shown_columns(_first_row(path))
     source = CsvSource(path, columns, header, wanted)
@@ -134,7 +134,7 @@ def _names_without_header(source: CsvSource) -> list[str]:
 def _from_table(
     path: Path,
     table: pa.Table,
-    estimator: OrdinalEmbedding,
+    estimator: Model,
     columns: Columns | None,
     first_index: int | None,
 ) -> Questions:

@@ -6,9 +6,15 @@ import re
 from collections.abc import Collection
 
 #: settings that have another name here
-_RENAMED = {"n_components": "dim", "n_init": "restarts", "n_jobs": "jobs", "random_state": "seed"}
+_RENAMED = {
+    "n_components": "dim",
+    "n_init": "restarts",
+    "n_jobs": "jobs",
+    "max_rank": "rank",
+    "random_state": "seed",
+}
 _SETTING = re.compile(r"\b([a-z]\w*)=('[^']*'|\"[^\"]*\"|[\w.+-]+)")
-_SUBJECT = re.compile(r"(?:^|(?<=: ))\w+(?:(?:, | and )\w+)*(?= (?:must|is for|are for|has the key))")
+_SUBJECT = re.compile(r"(?:^|(?<=: ))\w+(?:(?:, | and )\w+)*(?= (?:must|bounds|is for|are for|has the key))")
 #: advice that ends a sentence, or a part of it, and is about a setting
 _ADVICE = re.compile(r",? or pass \w+=(\[[^]]*\]|[^;,])*")
 

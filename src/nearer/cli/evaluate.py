@@ -24,8 +24,8 @@ from nearer.cli._output import left_out, percent, show
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
+    from nearer._models import Model
     from nearer.comparisons import Comparisons
-    from nearer.ordinal import OrdinalEmbedding
 
 
 def evaluate(
@@ -39,7 +39,7 @@ def evaluate(
     invalid: InvalidRows = Invalid.error,
     as_json: AsJson = False,
 ) -> None:
-    """Score a saved model on answers: the share that holds on its map."""
+    """Score a saved model on answers: the share that holds by it."""
     estimator = load_model(model)
     read = partial(read_answers, answers, columns, header, coding, zero, first_index, invalid)
     comparisons = read_about(estimator, answers, read)
@@ -66,7 +66,7 @@ def evaluate(
     show(facts, lines, as_json=as_json)
 
 
-def _log_loss(estimator: OrdinalEmbedding, comparisons: Comparisons) -> float | None:
+def _log_loss(estimator: Model, comparisons: Comparisons) -> float | None:
     """Mean of -log(probability of the answer), where the loss has probabilities."""
     import numpy as np
 

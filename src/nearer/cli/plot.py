@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearer._words import counted
 from nearer.cli._commands import complain
-from nearer.cli._files import check_outputs, write_all
-from nearer.cli._models import load_model, object_names
+from nearer.cli._files import check_outputs, check_picture, write_all
+from nearer.cli._models import about_model, drawn_map, load_model, object_names
 from nearer.cli._options import AsJson, ModelFile
 from nearer.cli._output import show
 from nearer.errors import InputError
@@ -19,7 +20,7 @@ from nearer.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nearer.ordinal import OrdinalEmbedding
+    from nearer._models import Model
 
 
 class What(StrEnum):
@@ -36,6 +37,10 @@ def plot(
     what: Annotated[
         What, typer.Option("--what", help="The map, the objective's curve or the steps.")
     ] = What.map,
+    dim: Annotated[
+        int | None,
+        typer.Option("--dim", min=1, show_default="2", help="Dimensions of the map of a kernel."),
+    ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(
@@ -48,39 +53,56 @@ def plot(
 ) -> None:
     """Draw a saved model: the labelled map, the objective's curve, or the step sizes."""
     check_outputs([out], inputs=[model] if labels is None else [model, labels])
-    _check_format(out)
+    check_picture(out)
     if labels is not None and what is not What.map:
         raise InputError("--labels colours the map: leave out --what, or leave out --labels")
+    if dim is not None and what is not What.map:
+        raise InputError("--dim is about the map: leave out --what, or leave out --dim")
     estimator = load_model(model)
-    figure = _drawn(estimator, what, labels, title)
+    _check_drawable(estimator, model, what, dim)
+    figure = (
+        _drawn_map(estimator, dim or 2, labels, title)
+        if what is What.map
+        else _drawn_course(estimator, what, title)
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", message="Glyph .* missing from", category=UserWarning)
         write_all({out: lambda path: figure.savefig(path, dpi=dpi)})
     if caught:
         complain(f"{out}: no installed font has all letters of the names, a report shows them in any browser")
-    facts = {"out": out, "what": what.value, "n_objects": len(estimator.embedding_)}
+    facts = {"out": out, "what": what.value, "n_objects": about_model(estimator)["n_objects"]}
     show(facts, [("picture", str(out))], as_json=as_json)
 
 
-def _drawn(estimator: OrdinalEmbedding, what: What, labels: Path | None, title: str | None) -> Figure:
-    from nearer import plotting
+def _check_drawable(estimator: Model, path: Path, what: What, dim: int | None) -> None:
+    from nearer.kernels.online import OnlineKernel
+    from nearer.ordinal import OrdinalEmbedding
 
-    if what is What.objective:
-        return plotting.plot_learning_curve(estimator.result_, title=title)
-    if what is What.steps:
-        return plotting.plot_step_sizes(estimator.result_, title=title)
+    if what is not What.map and isinstance(estimator, OnlineKernel):
+        raise InputError(
+            f"{path}: an online kernel takes one step an answer and has no {what} to draw: leave out --what"
+        )
+    if dim is not None and isinstance(estimator, OrdinalEmbedding):
+        p = estimator.embedding_.shape[1]
+        raise InputError(
+            f"{path}: --dim is for kernels, and this embedding has {counted(p, 'dimension')}: leave it out"
+        )
+
+
+def _drawn_map(estimator: Model, dim: int, labels: Path | None, title: str | None) -> Figure:
+    from nearer.plotting import plot_map
+
     names = object_names(estimator)
     classes = None if labels is None else _read_labels(labels, names)
     shown = names if estimator.names_ is not None or len(names) <= 100 else None
-    return plotting.plot_map(estimator.embedding_, shown, classes, title=title)
+    return plot_map(drawn_map(estimator, dim), shown, classes, title=title)
 
 
-def _check_format(out: Path) -> None:
-    from matplotlib.figure import Figure
+def _drawn_course(estimator: Model, what: What, title: str | None) -> Figure:
+    from nearer import plotting
 
-    known = sorted(Figure().canvas.get_supported_filetypes())
-    if out.suffix.removeprefix(".").lower() not in known:
-        raise InputError(f"{out}: a picture ends with one of {', '.join(known)}")
+    draw = plotting.plot_learning_curve if what is What.objective else plotting.plot_step_sizes
+    return draw(estimator.result_, title=title)
 
 
 def _read_labels(path: Path, names: list[str]) -> list[str]:

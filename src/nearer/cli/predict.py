@@ -19,8 +19,8 @@ from nearer.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from nearer._models import Model
     from nearer.cli._questions import Questions
-    from nearer.ordinal import OrdinalEmbedding
 
 PREDICTED, PROBABILITY = "predicted_near", "probability"
 
@@ -69,7 +69,7 @@ def predict(
         sys.stdout.buffer.writelines(csv_lines(_with_answers(asked.table, answers)))
 
 
-def _answers(estimator: OrdinalEmbedding, asked: Questions) -> dict[str, list[Any]]:
+def _answers(estimator: Model, asked: Questions) -> dict[str, list[Any]]:
     """The columns to add."""
     import numpy as np
 

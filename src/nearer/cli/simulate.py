@@ -1,11 +1,11 @@
-"""`nearer simulate`: answers about points that are known, to a file."""
+"""`nearer simulate`: answers about points that are known, to a file; or whole studies, strategy against strategy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,17 @@ from nearer._words import counted
 from nearer.cli._files import check_outputs, write_all
 from nearer.cli._options import AsJson, Seed
 from nearer.cli._output import number_or_name, show
+from nearer.cli._study import (
+    AnswersAsked,
+    Batch,
+    Curves,
+    Played,
+    RandomShare,
+    Repeats,
+    Replay,
+    check_modes,
+    simulate_study,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,33 +37,76 @@ class Kind(StrEnum):
 
 
 def simulate(
+    context: typer.Context,
     out: Annotated[
-        Path, typer.Option("--out", help="File of answers: csv, tsv, parquet, jsonl or npz.")
-    ] = Path("answers.csv"),
+        Path | None,
+        typer.Option(
+            "--out",
+            show_default="answers.csv, or curves.csv of a study",
+            help="File of answers: csv, tsv, parquet, jsonl or npz. Of a study: its curves, csv.",
+        ),
+    ] = None,
     objects: Annotated[int, typer.Option("--objects", min=3, help="How many points.")] = 100,
-    dim: Annotated[int, typer.Option("--dim", min=1, help="How many coordinates each has.")] = 2,
+    dim: Annotated[
+        int, typer.Option("--dim", min=1, help="How many coordinates each has, and each map of a study.")
+    ] = 2,
     comparisons: Annotated[int, typer.Option("--comparisons", min=1, help="How many answers.")] = 10_000,
     noise: Annotated[
         str,
         typer.Option("--noise", help="Share of flipped answers (0 to 0.5), or 'ste': close calls are noisy."),
     ] = "0",
+    scale: Annotated[
+        float | None,
+        typer.Option(
+            "--scale",
+            show_default="0.22, or 1 in a study",
+            help="Standard deviation of the coordinates: the larger, the less noise by 'ste'.",
+        ),
+    ] = None,
     kind: Annotated[Kind, typer.Option("--kind", help="Triplets, or quadruplets.")] = Kind.triplets,
     truth: Annotated[
         Path | None, typer.Option("--truth", help="Also write the points here (csv).", show_default=False)
     ] = None,
+    strategy: Played = None,
+    answers: AnswersAsked = None,
+    replay: Replay = None,
+    repeats: Repeats = 1,
+    batch: Batch = 10,
+    random_share: RandomShare = 0.0,
+    plot: Curves = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Write planted answers to a file: random points, random questions, known noise."""
+    """Write planted answers to a file: random points, random questions, known noise.
+
+    With --strategy: play whole studies instead, each question chosen by the strategy, and measure the held-out error
+    against the answers asked.
+    """
+    check_modes(context, studies=bool(strategy), replays=replay is not None)
+    points: dict[str, Any] = {"n_objects": objects, "n_components": dim, "noise": number_or_name(noise)}
+    if scale is not None:
+        points["scale"] = scale
+    if strategy:
+        settings = {"n_components": dim, "repeats": repeats, "batch": batch, "random_share": random_share}
+        simulate_study(
+            [one.value for one in strategy],
+            replay=replay,
+            points=points,
+            n_answers=answers,
+            settings={**settings, "random_state": seed},
+            out=out or Path("curves.csv"),
+            plot=plot,
+            as_json=as_json,
+        )
+        return
     from nearer.datasets import planted
 
+    out = out or Path("answers.csv")
     check_outputs([out, truth])
-    answers, points = planted(
-        objects, dim, comparisons, noise=number_or_name(noise), kind=kind.value, random_state=seed
-    )
-    writers: dict[Path, Callable[[Path], object]] = {out: answers.write}
+    found, places = planted(n_comparisons=comparisons, kind=kind.value, random_state=seed, **points)
+    writers: dict[Path, Callable[[Path], object]] = {out: found.write}
     if truth is not None:
-        writers[truth] = lambda path: write_points(path, points)
+        writers[truth] = lambda path: write_points(path, places)
     write_all(writers)
     facts = {"answers": out, "truth": truth, "n_objects": objects, "n_components": dim}
     lines = [("answers", f"{out} ({counted(comparisons, kind.value[:-1])} about {objects:,} objects)")]

@@ -82,6 +82,7 @@ class OnlineKernel(KernelModel, BaseEstimator):
     Attributes
     ----------
     kernel_ : array of shape (n, n)
+        What was learned; positive semidefinite.
     points_ : array of shape (n, rank)
         Only with `rank`.
     n_seen_ : int
@@ -92,6 +93,7 @@ class OnlineKernel(KernelModel, BaseEstimator):
         Steps for which the smallest eigenpair was computed, steps for which it was known to be unnecessary, and
         projections that did remove a negative eigenvalue. Their first two sum to `n_steps_`; zero with `rank`.
     names_ : tuple of str, or None
+        Names of the objects, where the answers have some.
 
     Notes
     -----
@@ -172,7 +174,7 @@ class OnlineKernel(KernelModel, BaseEstimator):
         self._check()
         if not hasattr(self, "held_"):
             self._begin(comparisons)
-        comparisons = known_to(comparisons, self._n_objects, self.names_)
+        comparisons = known_to(comparisons, self._n_objects, self.names_, can_grow=True)
         self._check_columns(comparisons)
         answers, start = self._kept(comparisons)
         with interrupt_between() as interrupted, self._watched(len(comparisons)) as show:

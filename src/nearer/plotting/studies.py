@@ -45,18 +45,20 @@ def plot_study(
     'answers'
     """
     ax = axes_or_new(ax)
-    handles = []
-    for rank, errors in enumerate(np.asarray(study.errors, dtype=float)):
+    handles = {}
+    for rank, (name, errors) in enumerate(zip(study.strategies, study.errors, strict=True)):
         known = np.isfinite(errors).any(axis=0)  # repetitions may run out of questions at different times
+        if not known.any():  # a study that was interrupted before it came to this strategy
+            continue
         low, middle, high = np.nanquantile(errors[:, known], [0.25, 0.5, 0.75], axis=0)
         colour, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank % len(MARKERS)]
         at = np.asarray(study.n_answers)[known]
-        handles += ax.plot(at, middle, color=colour, marker=marker, markersize=3.5, linewidth=1.6)
+        (handles[name],) = ax.plot(at, middle, color=colour, marker=marker, markersize=3.5, linewidth=1.6)
         if errors.shape[0] > 1:
             ax.fill_between(at, low, high, color=colour, alpha=0.15, linewidth=0)
     if target is not None:
         ax.axhline(target, color=MUTED, linewidth=0.8, linestyle=":")
     tidy_chart(ax, "answers", "held-out error", title)
     ax.set_ylim(bottom=0)
-    add_legend(ax, handles, list(study.strategies))
+    add_legend(ax, list(handles.values()), list(handles))
     return figure_of(ax)

@@ -1,0 +1,219 @@
+"""`nearer simulate --strategy`: whole studies, against points that are known or answers that were recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nearer._words import counted
+from nearer.cli._commands import INTERRUPTED, complain
+from nearer.cli._files import check_outputs, check_picture, write_all
+from nearer.cli._options import refuse_idle
+from nearer.cli._output import show
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from nearer.active import Oracle, Sitting, Study
+
+
+class StrategyName(StrEnum):
+    """How questions are chosen."""
+
+    random = "random"
+    round_robin = "round-robin"
+    uncertainty = "uncertainty"
+    information_gain = "information-gain"
+    arr = "arr"
+    adaptive = "adaptive"
+
+
+_STUDY = "Playing a study"
+Played = Annotated[
+    list[StrategyName] | None,
+    typer.Option(
+        "--strategy",
+        metavar="<strategy>",
+        rich_help_panel=_STUDY,
+        show_default=False,
+        help=f"How questions are chosen: {', '.join(StrategyName)}. Give it several times to compare.",
+    ),
+]
+AnswersAsked = Annotated[
+    int | None,
+    typer.Option(
+        "--answers",
+        min=1,
+        rich_help_panel=_STUDY,
+        show_default="10 a coordinate",
+        help="How many answers each study asks for.",
+    ),
+]
+Replay = Annotated[
+    Path | None,
+    typer.Option(
+        "--replay",
+        rich_help_panel=_STUDY,
+        show_default=False,
+        help="Ask people's recorded answers in this file instead of points; a fifth is held out.",
+    ),
+]
+Repeats = Annotated[
+    int, typer.Option("--repeats", min=1, rich_help_panel=_STUDY, help="Studies of each strategy.")
+]
+Batch = Annotated[
+    int, typer.Option("--batch", min=1, rich_help_panel=_STUDY, help="Questions chosen at a time.")
+]
+RandomShare = Annotated[
+    float,
+    typer.Option(
+        "--random-share", min=0, max=1, rich_help_panel=_STUDY, help="Share of random questions mixed in."
+    ),
+]
+Curves = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot",
+        rich_help_panel=_STUDY,
+        show_default=False,
+        help="Draw the held-out error against the answers asked: png, svg, pdf or jpg.",
+    ),
+]
+
+_OF_STUDIES = ("answers", "replay", "repeats", "batch", "random_share", "plot")
+_OF_FILES = ("comparisons", "kind", "truth")
+_OF_POINTS = ("objects", "noise", "scale")
+_MOST_REPLAYED = 0.6  # of the recorded answers, by default: a study that asks everything compares nothing
+_NEEDED = "answers_for_the_error_of_random"
+
+
+def check_modes(context: typer.Context, *, studies: bool, replays: bool) -> None:
+    """Refuse options that would do nothing."""
+    refuse_idle(
+        context,
+        (not studies, _OF_STUDIES, "is for studies: choose one with --strategy"),
+        (studies, _OF_FILES, "is for files of answers: leave it or --strategy out"),
+        (replays, _OF_POINTS, "is about planted points: leave it or --replay out"),
+    )
+
+
+def simulate_study(
+    strategies: list[str],
+    *,
+    replay: Path | None,
+    points: dict[str, Any],
+    n_answers: int | None,
+    settings: dict[str, Any],
+    out: Path,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Play, write the curves and the picture, and say who came how far."""
+    check_outputs([out, plot], inputs=[] if replay is None else [replay])
+    if out.suffix.lower() != ".csv":
+        raise InputError(f"{out}: the curves of a study are a csv file, give it a name that ends with .csv")
+    check_picture(plot)
+    oracle, n_objects, usual = _oracle(replay, points, settings["n_components"])
+    n_answers = usual if n_answers is None else n_answers
+    study = _play(oracle, strategies, n_answers, settings)
+    writers: dict[Path, Callable[[Path], object]] = {out: study.write}
+    lines = [("curves", f"{out} ({counted(n_answers, 'answer')} about {n_objects:,} objects)")]
+    if plot is not None:
+        figure = study.plot()
+        writers[plot] = lambda path: figure.savefig(path, dpi=150)
+        lines.append(("picture", str(plot)))
+    write_all(writers)
+    found = found_in(study)
+    lines += [(name, _line(name, one, n_answers, study.finished)) for name, one in found.items()]
+    facts = {"curves": out, "plot": plot, "n_objects": n_objects, "n_answers": n_answers, **settings}
+    facts["seed"] = facts.pop("random_state")
+    show({**facts, "finished": study.finished, "strategies": found}, lines, as_json=as_json)
+    if not study.finished:
+        complain(f"interrupted, what was measured so far was written to {out}")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _oracle(replay: Path | None, points: dict[str, Any], dim: int) -> tuple[Oracle, int, int]:
+    """Who answers, about how many objects, and how many answers to ask for by default."""
+    from nearer.active import PlantedOracle, RecordedOracle
+    from nearer.comparisons import Comparisons
+
+    if replay is None:
+        n = points["n_objects"]
+        return PlantedOracle(**points), n, 10 * n * dim
+    recorded = Comparisons.read(replay)
+    n, most = recorded.n_objects, int(_MOST_REPLAYED * len(recorded))
+    try:
+        return RecordedOracle(recorded), n, max(1, min(10 * n * dim, most))
+    except InputError as error:
+        raise InputError(f"{replay}: {error}") from None
+
+
+def _play(oracle: Oracle, strategies: list[str], n_answers: int, settings: dict[str, Any]) -> Study:
+    """Play, with a bar where stderr is a terminal."""
+    from nearer._progress import counting_bar
+    from nearer.active import play
+
+    total = n_answers * len(strategies) * settings["repeats"]
+    with counting_bar("answers", total, shown=sys.stderr.isatty()) as tell:
+        return play(counted_by(tell, oracle), strategies, n_answers=n_answers, **settings)
+
+
+def counted_by(tell: Callable[[int], object], oracle: Oracle) -> Oracle:
+    """The same oracle, which tells how many questions it has answered, all repetitions together."""
+    from nearer.active import Oracle as AnyOracle
+
+    class Counted(AnyOracle):
+        n_answered = 0
+
+        def begin(self, rng: np.random.Generator) -> Sitting:
+            sitting = oracle.begin(rng)
+
+            def answer(questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+                self.n_answered += len(questions)
+                tell(self.n_answered)
+                return sitting.answer(questions, rng)
+
+            return replace(sitting, answer=answer)
+
+    return Counted()
+
+
+def found_in(study: Study) -> dict[str, dict[str, Any]]:
+    """For each strategy the median error in the end, and the answers it took for that of random questions."""
+    import numpy as np
+
+    found: dict[str, dict[str, Any]] = {}
+    for name, errors in zip(study.strategies, study.errors, strict=True):
+        enough = np.isfinite(errors).mean(axis=0) > 0.5  # a median of fewer says nothing of the rest
+        last = np.flatnonzero(enough)[-1:]
+        median = np.nanmedian(errors[:, last], axis=0)
+        found[name] = {
+            "answers": next(iter(study.n_answers[last].tolist()), 0),
+            "error": next(iter(median.tolist()), None),
+        }
+    if "random" in found:
+        target = study.errors[study.strategies.index("random"), :, -1]
+        for name, needed in study.answers_needed(np.nan_to_num(target, nan=-1.0)).items():
+            middle = float(np.median(needed))
+            found[name][_NEEDED] = middle if np.isfinite(middle) else None
+    return found
+
+
+def _line(name: str, found: dict[str, Any], n_answers: int, finished: bool) -> str:
+    if found["error"] is None:
+        return "nothing was measured"
+    text = f"held-out error {found['error']:.3f} after {counted(found['answers'], 'answer')}"
+    if finished and found["answers"] < n_answers:
+        text += ", then the questions ran out"
+    needed = found.get(_NEEDED)
+    if name == "random" or needed is None:
+        return text
+    return f"{text}, that of random questions after {round(needed):,}"

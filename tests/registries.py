@@ -8,6 +8,7 @@ import numpy as np
 
 from nearer import active, datasets, losses, solvers
 from nearer.comparisons import Comparisons
+from nearer.losses.margins import SmoothHingeLoss
 from nearer.objectives import PointObjective
 
 
@@ -36,6 +37,15 @@ LOSSES = {
     "tste-9": losses.TSTE(alpha=9.0),
     "soe": losses.SOE(),
     "soe-wide": losses.SOE(margin=2.0),
+}
+
+MARGIN_LOSSES = {
+    "square": losses.SquareLoss(),
+    "hinge": losses.HingeLoss(),
+    "smooth-hinge": SmoothHingeLoss(),
+    "smooth-hinge-narrow": SmoothHingeLoss(width=0.1),
+    "squared-hinge": losses.SquaredHingeLoss(),
+    "logistic": losses.LogisticLoss(),
 }
 
 SOLVERS = {

@@ -180,7 +180,7 @@ class TestRefusals:
 
         for foreign in (feature_map.features_, FeatureMap()):
             with pytest.raises(
-                InputError, match=r"nearer\.save stores FeatureMap, .*OrdinalEmbedding.*, not"
+                InputError, match=r"nearer\.save stores .*FeatureMap, .*OrdinalEmbedding.*, not"
             ):
                 nearer.save(foreign, tmp_path / "model.nearer")
 

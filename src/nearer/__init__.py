@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
+    from nearer.pairwise.auc import AUCClassifier
+    from nearer.pairwise.learner import PairwiseLearner
     from nearer.saving import load, save
     from nearer.selection import DimensionChoice, choose_dimension
 
@@ -35,6 +37,8 @@ _HOMES = {
     "FeatureMap": "nearer.features",
     "OnlineKernel": "nearer.kernels.online",
     "RelativeKernel": "nearer.kernels.relative",
+    "AUCClassifier": "nearer.pairwise.auc",
+    "PairwiseLearner": "nearer.pairwise.learner",
     "DimensionChoice": "nearer.selection",
     "choose_dimension": "nearer.selection",
     "save": "nearer.saving",
@@ -43,11 +47,13 @@ _HOMES = {
 _MODULES = ("active", "datasets", "losses", "metrics", "plotting", "solvers")
 
 __all__ = [
+    "AUCClassifier",
     "Comparisons",
     "DimensionChoice",
     "FeatureMap",
     "OnlineKernel",
     "OrdinalEmbedding",
+    "PairwiseLearner",
     "RelativeKernel",
     "__version__",
     "active",

@@ -26,7 +26,12 @@ import numpy as np
 
 from nearer.errors import InputError
 
-_MODULES = {"kernels": "nearer.kernels._held", "losses": "nearer.losses", "solvers": "nearer.solvers"}
+_MODULES = {
+    "kernels": "nearer.kernels._held",
+    "losses": "nearer.losses",
+    "pairwise": "nearer.pairwise._saved",
+    "solvers": "nearer.solvers",
+}
 _SCALAR_KINDS = "biuf"
 
 
@@ -97,8 +102,10 @@ class Encoder:
                 encoded = {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
                 return {"$type": f"{alias}.{type(value).__name__}", "fields": encoded}
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
-        if callable(value):
-            remedy = "set it to None before saving"
+        if hasattr(value, "state_dict"):
+            remedy = "keep the parameters of a torch module with torch.save"
+        elif callable(value):
+            remedy = "set it to None or to one of nearer's own before saving"
         else:
             remedy = "use one of nearer's own, or keep the fitted arrays with numpy.savez"
         raise InputError(

@@ -13,6 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nearer._finite import finite_rows
 from nearer._points import row_blocks
 from nearer._validation import positive
 from nearer.errors import InputError
@@ -183,12 +184,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         options = {"dtype": (np.float64, np.float32), "ensure_all_finite": False, "reset": reset}
         if y is None and not reset:
             features = validate_data(self, X, **options)
-            return _finite(features)
+            return finite_rows(features)
         # two objects at least: one can be placed anywhere
         features, points = validate_data(
             self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2 if reset else 1, **options
         )
-        return _finite(features), np.asarray(points, dtype=np.float64).reshape(len(points), -1)
+        return finite_rows(features), np.asarray(points, dtype=np.float64).reshape(len(points), -1)
 
     def _centre_and_scale(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wide = features.astype(np.float64)
@@ -258,14 +259,3 @@ def _check_setting(name: str, value: Any, words: tuple[str, ...]) -> None:
         choices = " or ".join(repr(word) for word in words)
         raise InputError(f"{name} must be {choices} or a number above 0, not {value!r}")
     positive(name, value)
-
-
-def _finite(features: np.ndarray) -> np.ndarray:
-    bad = np.argwhere(~np.isfinite(features))
-    if len(bad):
-        row, column = bad[0]
-        value = "NaN" if np.isnan(features[row, column]) else "infinity"
-        raise InputError(
-            f"features hold {value} in row {row}, column {column}: fill or drop missing values first"
-        )
-    return features

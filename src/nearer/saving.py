@@ -29,9 +29,11 @@ FORMAT = "nearer model"
 FORMAT_VERSION = 1
 
 _HOMES = {
+    "AUCClassifier": "nearer.pairwise.auc",
     "FeatureMap": "nearer.features",
     "OnlineKernel": "nearer.kernels.online",
     "OrdinalEmbedding": "nearer.ordinal",
+    "PairwiseLearner": "nearer.pairwise.learner",
     "RelativeKernel": "nearer.kernels.relative",
 }
 _MANIFEST = "manifest.json"
@@ -59,7 +61,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
 
     Parameters
     ----------
-    estimator : OrdinalEmbedding, RelativeKernel or FeatureMap
+    estimator : OrdinalEmbedding, RelativeKernel, OnlineKernel, AUCClassifier, PairwiseLearner or FeatureMap
         Fitted. Parameters that are functions, such as a callback, and losses or solvers of your own are
         refused: a model file holds no code. A random generator given as `random_state` is stored as None; an
         int is kept.

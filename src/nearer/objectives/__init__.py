@@ -5,7 +5,8 @@ What an objective can do is listed in its `provides`; solvers state what they ne
 
 from __future__ import annotations
 
+from nearer.objectives.all_pairs import AllPairs
 from nearer.objectives.gram import GramObjective
 from nearer.objectives.points import PointObjective
 
-__all__ = ["GramObjective", "PointObjective"]
+__all__ = ["AllPairs", "GramObjective", "PointObjective"]

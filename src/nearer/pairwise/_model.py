@@ -1,0 +1,200 @@
+"""What the estimators of pairs share: how a call of `fit` or `partial_fit` becomes a model, and what it scores."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from nearer._random import RandomState, generator
+from nearer._validation import not_negative
+from nearer.errors import InputError
+from nearer.losses.margins import find_margin_loss
+from nearer.pairwise._watching import Watching, watching
+from nearer.pairwise.drawn import check_draws
+from nearer.pairwise.exactly import Exact
+from nearer.pairwise.inputs import check_not_constant, checked_rows
+from nearer.pairwise.learning import Setting, find_pair_solver, learn, learn_kernel_weights
+from nearer.pairwise.maps import Joined, features_of, fit_map, scores_of
+from nearer.pairwise.networks import FittedNetwork, is_network
+from nearer.pairwise.sources import Dealer
+from nearer.pairwise.state import State
+from nearer.pairwise.tasks import Task, TwoClassTask
+from nearer.solvers.result import Result
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model after some chunks of rows: numbers and arrays only, unless a network or a transformer is among its parts.
+
+    Attributes
+    ----------
+    row_map : RowMap or FittedNetwork
+        What makes features, or scores, of rows.
+    state : State
+        The solver's.
+    seed : int
+        Of all draws; the n-th chunk's begin at (seed, n).
+    chunks : int
+        Calls of `fit` or `partial_fit` so far.
+    kernel_weights : array, optional
+    """
+
+    row_map: Any
+    state: State
+    seed: int
+    chunks: int
+    kernel_weights: np.ndarray | None = None
+
+    def outputs(self, X: Any) -> np.ndarray:
+        """Scores of rows."""
+        if isinstance(self.row_map, FittedNetwork):
+            return self.row_map.outputs(X)
+        return scores_of(X, self.row_map, self.state.w)
+
+
+def goes_on(model: Any) -> bool:
+    """Whether the solver learns from chunks."""
+    if isinstance(model.solver, Exact) or model.solver == Exact.name:
+        raise AttributeError("the solver 'exact' needs all rows at once: call fit, or choose 'adadsg'")
+    return True
+
+
+class PairwiseModel(BaseEstimator):
+    """The part of an estimator of pairs that does not depend on what its labels mean."""
+
+    loss: Any
+    solver: Any
+    model: Any
+    regularization: float
+    max_seconds: float | None
+    random_state: RandomState
+    verbose: bool
+    callback: Any
+    learned_: Learned
+    result_: Result
+
+    # -- learning ------------------------------------------------------------------------------------------------
+
+    def _watching(self, stream: bool) -> AbstractContextManager[Watching]:
+        return watching(
+            verbose=self.verbose, callback=self.callback, max_seconds=self.max_seconds, raises=stream
+        )
+
+    def _setting(self, watch: Watching, stream: bool) -> Setting:
+        """The parameters, checked."""
+        not_negative("regularization", self.regularization)
+        solver = find_pair_solver(self.solver)
+        if is_network(self.model):
+            check_draws(solver)
+        n_components = getattr(self, "n_components", None)
+        return Setting(
+            find_margin_loss(self.loss), solver, float(self.regularization), watch, n_components, stream
+        )
+
+    def _learn(self, X: Any, task: Task, setting: Setting) -> None:
+        """Begin anew, or go on where a stream has begun."""
+        learned = getattr(self, "learned_", None) if setting.stream else None
+        if learned is None:
+            seed = int(generator(self.random_state).integers(2**62))
+            learned = self._begin(X, task, setting, seed)
+        rng = np.random.default_rng([learned.seed, learned.chunks])
+        setting.watching.enter("", 1, 1)
+        state = self._state(learned, X, task, setting, rng)
+        self.learned_ = replace(learned, state=state, chunks=learned.chunks + 1)
+        self.result_ = self._result(task, setting)
+
+    def _begin(self, X: Any, task: Task, setting: Setting, seed: int) -> Learned:
+        """A model that has seen nothing; its features are found from these rows."""
+        if not setting.stream:
+            check_not_constant(X)
+        elif self._needs_pairs_first(task) and not task.has_pairs():
+            raise InputError("the first rows of a stream hold no pairs to begin with: begin with more rows")
+        state = State(np.empty(0))
+        if is_network(self.model):
+            return Learned(FittedNetwork(self.model, task.is_metric), state, seed, 0)
+        rng = np.random.default_rng([seed, 2**32])  # beside those of chunks
+        row_map, weights = fit_map(self.model, X, rng), None
+        if isinstance(row_map, Joined):
+            if task.is_metric:
+                raise InputError("a list of kernels is for scores, not for pair='metric': give one of them")
+            row_map, weights = learn_kernel_weights(task, X, row_map, setting, rng)
+        return Learned(row_map, state, seed, 0, weights)
+
+    def _needs_pairs_first(self, task: Task) -> bool:
+        """Rows of two classes may come one class after the other: solvers keep some of either. Others may not."""
+        return (
+            not isinstance(task, TwoClassTask)
+            or is_network(self.model)
+            or isinstance(self.model, list | tuple)
+        )
+
+    def _state(
+        self, learned: Learned, X: Any, task: Task, setting: Setting, rng: np.random.Generator
+    ) -> State:
+        before = learned.state if learned.chunks else None
+        if isinstance(learned.row_map, FittedNetwork):
+            state = learned.state.copy()
+            if not task.has_pairs():
+                return state
+            state = learned.row_map.learn(Dealer(task.source(rng)), X, setting, rng, state)
+            return setting.watching.close(state)
+        return learn(task, features_of(X, learned.row_map), setting, rng, before)
+
+    def _result(self, task: Task, setting: Setting) -> Result:
+        state = self.learned_.state
+        history = state.history
+        details = {
+            "loss": setting.loss.name,
+            "solver": setting.solver.name,
+            "regularization": setting.regularization,
+            "rows_seen": state.samples,
+            **task.details(),
+        }
+        if "gap" in state.numbers:
+            details["gap"] = state.numbers["gap"]
+        return Result(
+            objective=float(history["loss"][-1]) if len(history["loss"]) else float("nan"),
+            stop_reason=state.stop_reason,
+            n_epochs=state.stage,
+            n_evaluations=state.steps,
+            seconds=state.seconds,
+            history={
+                "epoch": history["stage"],
+                "objective": history["loss"],
+                "seconds": history["seconds"],
+                "evaluations": history["steps"],
+                "step": history["step"],
+            },
+            details=details,
+        )
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "learned_")
+        return self.learned_.outputs(checked_rows(self, X))
+
+    @property
+    def kernel_weights_(self) -> np.ndarray:
+        """The weight of each kernel of a list; they sum to 1."""
+        check_is_fitted(self, "learned_")
+        if self.learned_.kernel_weights is None:
+            raise AttributeError("kernel_weights_ is for a model that is a list of kernels")
+        return self.learned_.kernel_weights
+
+    def _weights(self) -> np.ndarray:
+        """Weights of linear scores."""
+        if isinstance(self.learned_.row_map, FittedNetwork):
+            raise AttributeError("a network has no coef_: its module is in learned_.row_map.module")
+        return self.learned_.state.w
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,288 @@
+"""A classifier for two classes that is fitted to the order of scores, and then cut and calibrated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nearer._random import RandomState
+from nearer.errors import InputError
+from nearer.losses.margins import MarginLoss
+from nearer.pairwise._model import Learned, PairwiseModel, goes_on
+from nearer.pairwise.inputs import binary_classes, checked_data, positive_rows, two_classes
+from nearer.pairwise.learning import Setting
+from nearer.pairwise.networks import FittedNetwork, is_network
+from nearer.pairwise.scoring import share_in_order
+from nearer.pairwise.state import State
+from nearer.pairwise.tasks import TwoClassTask
+from nearer.pairwise.thresholds import CALIBRATIONS, CRITERIA, Recent, calibrate, choose_threshold
+
+#: rows of the rarer class that are held out at least, where there are so many
+_ENOUGH = 200
+
+
+class AUCClassifier(ClassifierMixin, PairwiseModel):
+    """Classifier for two classes that learns to put rows of the second above rows of the first: it maximises AUC.
+
+    Minimised is the mean of a loss over all pairs of a row of each class, by steps on single pairs. How rare a
+    class is does not matter to that. Afterwards a threshold for `predict` and a calibration for `predict_proba` are
+    found.
+
+    Parameters
+    ----------
+    loss : str or MarginLoss
+        Of the difference of two scores: "hinge", "square", "squared-hinge" or "logistic".
+    solver : {"adadsg", "dsgd", "olp", "opauc", "solam", "exact"} or solver object
+        "opauc" and "solam" are for the square loss. "exact" finds the minimum, up to about 10^5 rows.
+    model : "linear", "rff" or any other model of `PairwiseLearner`
+    regularization : float
+        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss.
+    threshold : {"balanced", "f1", "accuracy", "prior"} or float
+        What `predict`'s threshold makes highest: the mean of both classes' recalls; F1 of the second class; the
+        share of right answers; or "prior" calls as many rows positive as there are. A number is the threshold
+        itself.
+    calibration : {"sigmoid", "isotonic"}
+        How scores become probabilities.
+    held_out : float
+        Share of the rows, below 1, that threshold and calibration are found on, with the scores of a model fitted
+        to the others; the model itself is fitted to all rows. Splits are added (up to all rows) until 200 rows of
+        the rarer class are held out. 0 takes the scores of the rows learned from: about half the time, and good where
+        there are many more rows than features.
+    max_seconds : float, optional
+        The result after so many seconds is what was found so far.
+    random_state : int, Generator or None
+    verbose : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called with a `nearer.pairwise.PairProgress` every few thousand steps; a true answer ends the fit.
+
+    Attributes
+    ----------
+    classes_ : array (2,)
+    coef_ : array (1, n_features)
+        Weights of linear scores; with "rff" and the like, of the features that these make.
+    intercept_ : array (1,)
+        Minus the threshold.
+    kernel_weights_ : array
+        With a list of kernels: the weight of each.
+    result_ : nearer.solvers.Result
+        The history of the fit to all rows. `details["calibrated_on"]` says which scores the threshold was found on:
+        of rows "held out", of "later rows" of a stream, each scored before it was learned from, or of rows "learned
+        from".
+    n_features_in_ : int
+
+    Notes
+    -----
+    In a stream nothing is held out: every chunk is scored before it is learned from, and the last 1,000 scores of
+    either class are kept, with the number of rows that they stand for. The first chunk has no such scores, and
+    those after learning stand for them until the second comes.
+
+    Probabilities are calibrated and the threshold follows its own criterion: with rare classes, `predict` calls
+    rows positive whose probability is far below one half, unless `threshold="accuracy"`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 5))
+    >>> y = X[:, 0] + rng.normal(size=1000) > 2  # one row in 13
+    >>> model = AUCClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.85, model.coef_.shape, model.predict_proba(X[:2]).shape
+    (True, (1, 5), (2, 2))
+    """
+
+    _saved_attributes = (
+        "learned_",
+        "result_",
+        "classes_",
+        "threshold_",
+        "calibration_",
+        "recent_",
+        "n_features_in_",
+        "feature_names_in_",
+    )
+
+    def __init__(
+        self,
+        loss: str | MarginLoss = "hinge",
+        solver: Any = "adadsg",
+        *,
+        model: Any = "linear",
+        regularization: float = 0.01,
+        threshold: str | float = "balanced",
+        calibration: str = "sigmoid",
+        held_out: float = 0.2,
+        max_seconds: float | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+        callback: Any = None,
+    ):
+        self.loss = loss
+        self.solver = solver
+        self.model = model
+        self.regularization = regularization
+        self.threshold = threshold
+        self.calibration = calibration
+        self.held_out = held_out
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> AUCClassifier:
+        """Learn from all rows at once.
+
+        Parameters
+        ----------
+        X : array or CSR matrix (n_rows, n_features)
+        y : array (n_rows,)
+            Labels of two classes; the one that sorts last is the positive one.
+        """
+        self._check()
+        rows, labels = checked_data(self, X, y, reset=True)
+        self.classes_ = binary_classes(labels)
+        task = TwoClassTask(positive_rows(labels, self.classes_))
+        with self._watching(stream=False) as watch:
+            setting = self._setting(watch, stream=False)
+            self._learn(rows, task, setting)
+            recent = self._held_out(rows, task, setting)
+            if recent is None:
+                recent = Recent.of(self.learned_.outputs(rows), task.positive, honest=False)
+            self._cut(recent, "held out" if recent.honest else "learned from")
+        return self
+
+    @available_if(goes_on)
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> AUCClassifier:
+        """Learn from a chunk of rows, and go on from the chunks before.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        classes : array (2,), optional
+            Both classes, where the first chunk may hold only one of them.
+        """
+        self._check()
+        begun = hasattr(self, "learned_")
+        rows, labels = checked_data(self, X, y, reset=not begun)
+        if not begun:
+            self.classes_ = binary_classes(labels) if classes is None else two_classes(classes)
+        task = TwoClassTask(positive_rows(labels, self.classes_))
+        recent = Recent.of(self.learned_.outputs(rows), task.positive, honest=True) if begun else None
+        with self._watching(stream=True) as watch:
+            self._learn(rows, task, self._setting(watch, stream=True))
+            if recent is None:
+                recent = Recent.of(self.learned_.outputs(rows), task.positive, honest=False)
+            else:
+                recent = self.recent_.then(recent)
+            self._cut(recent, "later rows" if recent.honest else "learned from")
+        return self
+
+    # -- predictions ---------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Scores, shifted so that `predict` calls positive what is above zero."""
+        return self._scores(X) - self.threshold_
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The class of each row, by the threshold."""
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(int)]
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Calibrated probabilities of both classes, of shape (n_rows, 2)."""
+        scores = self._scores(X)
+        positive = self.calibration_(scores)
+        return np.stack([1 - positive, positive], axis=1)
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Area under the ROC curve: the share of pairs of rows of both classes that are in the right order."""
+        check_is_fitted(self, "learned_")
+        rows, labels = checked_data(self, X, y)
+        return share_in_order(self.learned_.outputs(rows), positive_rows(labels, self.classes_))
+
+    @property
+    def coef_(self) -> np.ndarray:
+        check_is_fitted(self, "learned_")
+        return self._weights()[None, :]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        check_is_fitted(self, "learned_")
+        return np.array([-self.threshold_])
+
+    # -- threshold and calibration -------------------------------------------------------------------------------
+
+    def _cut(self, recent: Recent, where: str) -> None:
+        """Find threshold and calibration."""
+        self.recent_ = recent
+        rows = recent.scored()
+        self.calibration_ = calibrate(rows, self.calibration)
+        if isinstance(self.threshold, str):
+            self.threshold_ = choose_threshold(rows, self.threshold, self.calibration_)
+        else:
+            self.threshold_ = float(self.threshold)
+        self.result_ = replace(self.result_, details={**self.result_.details, "calibrated_on": where})
+
+    def _held_out(self, X: Any, task: TwoClassTask, setting: Setting) -> Recent | None:
+        """Scores of rows by models that have not seen them; None where there is no time or there are too few rows."""
+        splits = self._splits(task)
+        left, spent = setting.watching.seconds_left, self.learned_.state.seconds
+        stopped = setting.watching.stopped or setting.watching.interrupted()
+        if not splits or stopped or (left is not None and left < len(splits) * spent):
+            return None
+        scores = np.full(len(task.positive), np.nan)
+        setting = replace(setting, ask=False)
+        for number, held in enumerate(splits):
+            setting.watching.enter("finding the threshold", number + 1, len(splits))
+            rng = np.random.default_rng([self.learned_.seed, self.learned_.chunks, number])
+            part = TwoClassTask(task.positive, ~held)
+            begun = Learned(self._other_map(), State(np.empty(0)), self.learned_.seed, 0)
+            learned = replace(begun, state=self._state(begun, X, part, setting, rng))
+            scores[held] = learned.outputs(X[held])
+            if setting.watching.interrupted():
+                break
+        known = ~np.isnan(scores)
+        return Recent.of(scores[known], task.positive[known], honest=True)
+
+    def _other_map(self) -> Any:
+        """The features of the model; a network is trained anew."""
+        return FittedNetwork(self.model, False) if is_network(self.model) else self.learned_.row_map
+
+    def _splits(self, task: TwoClassTask) -> list[np.ndarray]:
+        """Masks of the rows that each split holds out, the same share of either class, no row twice."""
+        sides = [np.flatnonzero(side) for side in (task.positive, ~task.positive)]
+        rarer = min(map(len, sides))
+        if self.held_out == 0 or rarer < 2:
+            return []
+        parts = min(max(round(1 / self.held_out), 2), rarer)
+        wanted = min(int(np.ceil(_ENOUGH * parts / rarer)), parts)
+        rng = np.random.default_rng([self.learned_.seed, 2**33])
+        part_of = np.empty(len(task.positive), int)
+        for rows in sides:
+            part_of[rng.permutation(rows)] = np.arange(len(rows)) % parts
+        return [part_of == number for number in range(wanted)]
+
+    def _check(self) -> None:
+        given = self.threshold
+        if not (
+            given in CRITERIA if isinstance(given, str) else isinstance(given, Real) and np.isfinite(given)
+        ):
+            raise InputError(f"threshold must be one of {', '.join(CRITERIA)} or a number, not {given!r}")
+        if self.calibration not in CALIBRATIONS:
+            raise InputError(
+                f"calibration must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}"
+            )
+        if not isinstance(self.held_out, Real) or not 0 <= self.held_out < 1:
+            raise InputError(f"held_out must be a number from 0 to below 1, not {self.held_out!r}")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

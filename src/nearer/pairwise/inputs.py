@@ -1,0 +1,119 @@
+"""What users give to the estimators of pairs, checked: rows, labels, groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nearer._finite import finite_rows
+from nearer.errors import InputError
+
+_BLOCK = 1000
+
+
+def checked_rows(estimator: Any, X: Any, reset: bool = False) -> Any:
+    """Rows as floats, dense or CSR."""
+    return finite_rows(_validated(estimator, X, "no_validation", reset))
+
+
+def checked_data(estimator: Any, X: Any, y: Any, reset: bool = False) -> tuple[Any, np.ndarray]:
+    """Rows as floats, dense or CSR, and their labels; with `reset` the estimator takes note of its features."""
+    X, y = _validated(estimator, X, y, reset)
+    return finite_rows(X), y
+
+
+def _validated(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
+    from sklearn.utils.validation import validate_data
+
+    if not sparse.issparse(X):
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        if len(shape) != 2:
+            raise InputError(f"X must not have shape {shape}: Reshape your data to one row for each sample")
+    options: dict[str, Any] = {
+        "accept_sparse": "csr",
+        "dtype": (np.float64, np.float32),
+        "ensure_all_finite": False,
+        "reset": reset,
+    }
+    return validate_data(estimator, X, y, **options)
+
+
+def binary_classes(y: np.ndarray) -> np.ndarray:
+    """The two classes of labels, in order."""
+    from sklearn.utils.multiclass import check_classification_targets
+
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) == 1:
+        raise InputError(
+            f"y holds one class only, {_named(classes)}: a pair takes a row of each of two classes"
+        )
+    if len(classes) > 2:
+        raise InputError(
+            f"Only binary classification is supported, but y holds {len(classes)} classes, {_named(classes)}: keep two "
+            "of them, or ask of one against the others"
+        )
+    return classes
+
+
+def two_classes(classes: Any) -> np.ndarray:
+    """What a user says the classes are."""
+    classes = np.unique(np.asarray(classes))
+    if len(classes) != 2:
+        raise InputError(f"classes must name two classes, not {len(classes)}: {_named(classes)}")
+    return classes
+
+
+def positive_rows(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Which rows are of the second class; refuses labels that are of neither."""
+    positive = y == classes[1]
+    strange = ~(positive | (y == classes[0]))
+    if strange.any():
+        row = int(np.flatnonzero(strange)[0])
+        raise InputError(
+            f"y holds {_named(y[row : row + 1])} in row {row}, but the classes are {_named(classes)}: give these "
+            "labels only, or fit again with the others"
+        )
+    return positive
+
+
+def checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
+    """One group a row."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n_rows,):
+        raise InputError(f"groups has shape {groups.shape}, but X has {n_rows} rows: give one group a row")
+    return groups
+
+
+def checked_grades(y: np.ndarray) -> np.ndarray:
+    """Labels that have an order: numbers or booleans."""
+    if y.dtype.kind not in "biuf":
+        raise InputError(
+            f"pair='ranking' needs grades, numbers of which the higher is better, not {y.dtype} labels such as {y[0]!r}"
+        )
+    return y
+
+
+def check_not_constant(X: Any) -> None:
+    """Refuse rows that are all alike; most of the time the first few say that they are not."""
+    first = X[:1].toarray() if sparse.issparse(X) else X[:1]
+    for start in range(0, X.shape[0], _BLOCK):
+        rows = X[start : start + _BLOCK]
+        if sparse.issparse(rows):
+            spread = rows.max(axis=0).toarray() - rows.min(axis=0).toarray()
+            if spread.any() or (rows[:1].toarray() != first).any():
+                return
+        elif (rows != first).any():
+            return
+    raise InputError(
+        "all features are constant, so that no row can be told from another: give features that vary"
+    )
+
+
+def _named(labels: np.ndarray) -> str:
+    shown = [repr(label.item() if isinstance(label, np.generic) else label) for label in labels[:5]]
+    return ", ".join(shown) + (", ..." if len(labels) > 5 else "")

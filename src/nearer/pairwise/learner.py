@@ -1,0 +1,294 @@
+"""Scores, rankings and distances learned from pairs of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from nearer._random import RandomState
+from nearer._validation import whole
+from nearer.errors import InputError
+from nearer.losses.margins import MarginLoss
+from nearer.pairwise._model import PairwiseModel, goes_on
+from nearer.pairwise.inputs import (
+    binary_classes,
+    checked_data,
+    checked_grades,
+    checked_groups,
+    checked_rows,
+    positive_rows,
+    two_classes,
+)
+from nearer.pairwise.maps import Rows, features_of
+from nearer.pairwise.metric import components_of
+from nearer.pairwise.networks import FittedNetwork
+from nearer.pairwise.scoring import nearness_auc, share_in_order
+from nearer.pairwise.sources import Asked, OwnPairs
+from nearer.pairwise.tasks import AlikeTask, GradedTask, OwnTask, Task, TwoClassTask
+
+_PAIRS = ("auc", "ranking", "metric")
+#: pairs of a user's function that a score is taken over
+_SCORED = 10_000
+
+
+def _is_metric(learner: Any) -> bool:
+    return learner.pair == "metric"
+
+
+def _is_scores(learner: Any) -> bool:
+    return learner.pair != "metric"
+
+
+class PairwiseLearner(PairwiseModel):
+    """Learn from pairs of rows at the cost of single rows: scores, rankings within groups, or a distance.
+
+    Parameters
+    ----------
+    loss : str or MarginLoss
+        Of a pair's margin, which should be 1 or more: "hinge", "square", "squared-hinge" or "logistic". The margin
+        is the difference of two scores, or by how much a distance is on the right side of a threshold.
+    pair : {"auc", "ranking", "metric"} or callable
+        Which rows make pairs. "auc": a row of the second of two classes should score higher than one of the first.
+        "ranking": within a group, a row of a higher grade should score higher. "metric": rows of one label should
+        be nearer to each other than rows of two. A function `pair(y, groups, rng, count)` gives an array (count, 2)
+        of row numbers, the first of each should score higher.
+    model : "linear", "rff", RandomFourier, transformer, list of these, torch.nn.Module or Network
+        What is learned. "rff" is linear in random Fourier features of a Gaussian kernel; a transformer of
+        scikit-learn makes other features. A list is several kernels, whose weights are learned as well
+        (`kernel_weights_`). A torch module gives scores, or an embedding for "metric".
+    solver : {"adadsg", "dsgd", "olp", "opauc", "solam", "exact"} or solver object
+        "olp", "opauc" and "solam" are for "auc"; "opauc" and "solam" for the square loss; "exact" for "auc" and
+        "ranking". With metrics, functions and networks: "adadsg" or "dsgd".
+    regularization : float
+        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss.
+    n_components : int, optional
+        Dimensions of a learned distance with `pair="metric"`; by default as many as there are features, but at most 32.
+    max_seconds : float, optional
+        The result after so many seconds is what was found so far.
+    random_state : int, Generator or None
+    verbose : bool
+        Show a progress bar.
+    callback : callable, optional
+        Called with a `nearer.pairwise.PairProgress` every few thousand steps; a true answer ends the fit.
+
+    Attributes
+    ----------
+    coef_ : array (n_features,)
+        Weights of linear scores; with "rff" and the like, of the features that these make.
+    components_ : array (n_components, n_features)
+        With "metric": L; the squared distance of two rows is |L (x - x')|².
+    threshold_ : float
+        With "metric": the squared distance below which two rows are taken to belong together.
+    kernel_weights_ : array
+        With a list of kernels: the weight of each; they sum to 1.
+    classes_ : array (2,)
+        With "auc"; the second one should score higher.
+    result_ : nearer.solvers.Result
+        The history; its objective is the mean loss of the pairs met in the last stage, or with "exact" the minimum.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 4))
+    >>> relevance = (X[:, 0] + 0.3 * rng.normal(size=500) > 0.5).astype(int) + (X[:, 0] > 1.5)
+    >>> queries = np.repeat(np.arange(50), 10)
+    >>> ranker = PairwiseLearner(pair="ranking", random_state=0).fit(X, relevance, groups=queries)
+    >>> ranker.score(X, relevance, groups=queries) > 0.9
+    True
+    """
+
+    _saved_attributes = ("learned_", "result_", "classes_", "n_features_in_", "feature_names_in_")
+
+    def __init__(
+        self,
+        loss: str | MarginLoss = "hinge",
+        *,
+        pair: str | OwnPairs = "auc",
+        model: Any = "linear",
+        solver: Any = "adadsg",
+        regularization: float = 0.01,
+        n_components: int | None = None,
+        max_seconds: float | None = None,
+        random_state: RandomState = None,
+        verbose: bool = False,
+        callback: Any = None,
+    ):
+        self.loss = loss
+        self.pair = pair
+        self.model = model
+        self.solver = solver
+        self.regularization = regularization
+        self.n_components = n_components
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> PairwiseLearner:
+        """Learn from all rows at once.
+
+        Parameters
+        ----------
+        X : array or CSR matrix (n_rows, n_features)
+        y : array (n_rows,)
+            Two classes for "auc", grades for "ranking", labels for "metric", anything for a function.
+        groups : array (n_rows,), optional
+            With "ranking", and for a function: only rows of one group make pairs. Groups in which all grades are
+            equal are ignored; `result_.details["groups_without_pairs"]` counts them.
+        """
+        self._check()
+        rows, labels = checked_data(self, X, y, reset=True)
+        if self.pair == "auc":
+            self.classes_ = binary_classes(labels)
+        task = self._task(labels, groups)
+        if not task.has_pairs():
+            raise InputError(self._why_no_pairs())
+        with self._watching(stream=False) as watch:
+            self._learn(rows, task, self._setting(watch, stream=False))
+        return self
+
+    @available_if(goes_on)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> PairwiseLearner:
+        """Learn from a chunk of rows, and go on from the chunks before.
+
+        Pairs of two classes also reach back: the solvers keep some rows of either. Other pairs are those within a
+        chunk, so that a group must not be split between chunks. Features that depend on data ("rff" with
+        `gamma="scale"`, transformers, weights of kernels) are found from the first chunk.
+
+        Parameters
+        ----------
+        X, y, groups
+            As in `fit`.
+        classes : array (2,), optional
+            With "auc": both classes, where the first chunk may hold only one of them.
+        """
+        self._check()
+        begun = hasattr(self, "learned_")
+        rows, labels = checked_data(self, X, y, reset=not begun)
+        if self.pair == "auc" and not begun:
+            self.classes_ = binary_classes(labels) if classes is None else two_classes(classes)
+        task = self._task(labels, groups)
+        with self._watching(stream=True) as watch:
+            self._learn(rows, task, self._setting(watch, stream=True))
+        return self
+
+    # -- scores --------------------------------------------------------------------------------------------------
+
+    @available_if(_is_scores)
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Scores of rows; only their order means something."""
+        return self._scores(X)
+
+    def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:
+        """The share of pairs that are in the right order; ties count half.
+
+        With "auc" it is the area under the ROC curve; with "ranking" it is taken over all pairs of a group; with a
+        function over 10,000 pairs that it draws. With "metric" it is the area under the ROC curve by which nearness
+        tells pairs of one label from pairs of two (of at most 200,000 pairs).
+        """
+        check_is_fitted(self, "learned_")
+        rows, labels = checked_data(self, X, y)
+        if self.pair == "metric":
+            return nearness_auc(self._embedded(rows), labels)
+        scores = self.learned_.outputs(rows)
+        if callable(self.pair):
+            source = Asked(self.pair, labels, checked_groups(groups, len(labels)))
+            first, second = source.draw(_SCORED, np.random.default_rng(0))
+            return float(np.mean((scores[first] > scores[second]) + 0.5 * (scores[first] == scores[second])))
+        grades = positive_rows(labels, self.classes_) if self.pair == "auc" else checked_grades(labels)
+        within = checked_groups(groups, len(labels)) if self.pair == "ranking" else None
+        return share_in_order(scores, grades, within)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        check_is_fitted(self, "learned_")
+        if self.pair == "metric":
+            raise AttributeError("a distance has no coef_ but components_")
+        return self._weights()
+
+    # -- distances -----------------------------------------------------------------------------------------------
+
+    @available_if(_is_metric)
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Rows as points whose usual distances are the learned ones: X Lᵀ, or a network's embedding."""
+        check_is_fitted(self, "learned_")
+        return self._embedded(checked_rows(self, X))
+
+    @available_if(_is_metric)
+    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
+        """`fit` and `transform` in one."""
+        return self.fit(X, y).transform(X)
+
+    @available_if(_is_metric)
+    def pair_distance(self, X: ArrayLike, other: ArrayLike) -> np.ndarray:
+        """Squared distance of each row of X from the row of `other` at the same place; compare with `threshold_`."""
+        first, second = self.transform(X), self.transform(other)
+        if first.shape != second.shape:
+            raise InputError(
+                f"X has {len(first)} rows and the other {len(second)}: give as many, row by row a pair"
+            )
+        return np.einsum("ij,ij->i", first - second, first - second)
+
+    @property
+    def components_(self) -> np.ndarray:
+        """L of the learned distance."""
+        check_is_fitted(self, "learned_")
+        if self.pair != "metric" or isinstance(self.learned_.row_map, FittedNetwork):
+            raise AttributeError("components_ are those of a distance that is linear in features")
+        return components_of(self.learned_.state, self.learned_.row_map.width)
+
+    @property
+    def threshold_(self) -> float:
+        """The squared distance up to which rows are taken to belong together."""
+        check_is_fitted(self, "learned_")
+        if self.pair != "metric":
+            raise AttributeError("threshold_ is that of a distance, with pair='metric'")
+        return float(self.learned_.state.w[-1])
+
+    def _embedded(self, rows: Any) -> np.ndarray:
+        row_map = self.learned_.row_map
+        if isinstance(row_map, FittedNetwork):
+            return row_map.outputs(rows)
+        L = self.components_
+        if isinstance(row_map, Rows):
+            return np.asarray(rows @ L.T)
+        features = features_of(rows, row_map, most_bytes=2**62)
+        return np.asarray(features @ L.T)
+
+    # -- checks --------------------------------------------------------------------------------------------------
+
+    def _task(self, y: np.ndarray, groups: Any) -> Task:
+        if groups is not None and isinstance(self.pair, str) and self.pair != "ranking":
+            raise InputError(f"groups are for pair='ranking', but pair is {self.pair!r}: leave groups out")
+        groups = checked_groups(groups, len(y))
+        if callable(self.pair):
+            return OwnTask(self.pair, y, groups)
+        if self.pair == "auc":
+            return TwoClassTask(positive_rows(y, self.classes_))
+        if self.pair == "metric":
+            return AlikeTask(y)
+        return GradedTask(checked_grades(y), groups)
+
+    def _check(self) -> None:
+        if not callable(self.pair) and self.pair not in _PAIRS:
+            raise InputError(f"pair must be one of {', '.join(_PAIRS)} or a function, not {self.pair!r}")
+        if self.n_components is not None:
+            whole("n_components", self.n_components)
+            if self.pair != "metric":
+                raise InputError("n_components is for pair='metric': leave it out")
+
+    def _why_no_pairs(self) -> str:
+        if self.pair == "metric":
+            return "y has no two rows of one label, or no two labels: a distance is learned from pairs of both kinds"
+        return "no group has rows of different grades: make larger groups, or leave groups out"

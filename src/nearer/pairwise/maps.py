@@ -1,0 +1,236 @@
+"""Features that scores are linear in: the rows as they are, random Fourier features, or several maps side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from nearer._points import row_blocks
+from nearer._validation import positive, whole
+from nearer.errors import InputError
+from nearer.pairwise.pairs import ready
+
+#: features that take more bytes than this are worked out when pairs of them are met, again and again
+MOST_BYTES = 2**29
+#: rows from which the width of a kernel and the scale of a map are found
+_SAMPLE = 1000
+
+
+class RowMap(Protocol):
+    """What makes features of rows, once its numbers are known."""
+
+    @property
+    def width(self) -> int:
+        """Columns of the features."""
+
+    def __call__(self, X: Any) -> Any:
+        """Features of the rows of X, dense or sparse."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows as they are.
+
+    >>> Rows(2)(np.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    width: int
+
+    def __call__(self, X: Any) -> Any:
+        return X
+
+
+@dataclass(frozen=True)
+class RandomFourier:
+    """Random features whose inner products are about the Gaussian kernel `exp(-gamma |x - x'|²)`.
+
+    Parameters
+    ----------
+    n_components : int
+        Features; the error of a kernel's value is about 1 / sqrt(n_components).
+    gamma : float or "scale"
+        Width of the kernel; "scale" is 1 / (number of features * their variance), from up to 1,000 of the rows of a
+        fit or of a stream's first chunk.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(5, 2))
+    >>> features = RandomFourier(2000, gamma=0.5).fit(X, np.random.default_rng(1))(X)
+    >>> kernel = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    >>> bool(np.abs(features @ features.T - kernel).max() < 0.1)
+    True
+    """
+
+    n_components: int = 500
+    gamma: float | str = "scale"
+
+    def __post_init__(self) -> None:
+        whole("n_components", self.n_components)
+        if self.gamma != "scale":
+            if isinstance(self.gamma, str):
+                raise InputError(f'gamma must be "scale" or a number above 0, not {self.gamma!r}')
+            positive("gamma", self.gamma)
+
+    def fit(self, X: Any, rng: np.random.Generator) -> FourierMap:
+        """The map for rows like these."""
+        gamma = _usual_gamma(X) if self.gamma == "scale" else float(self.gamma)
+        directions = rng.normal(size=(X.shape[1], self.n_components)) * np.sqrt(2 * gamma)
+        return FourierMap(directions, rng.uniform(0, 2 * np.pi, self.n_components))
+
+
+@dataclass(frozen=True)
+class FourierMap:
+    """`sqrt(2 / D) cos(x W + b)`, in single precision: the error of D random features is larger by far."""
+
+    directions: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def width(self) -> int:
+        return len(self.offsets)
+
+    def __call__(self, X: Any) -> np.ndarray:
+        features = np.empty((X.shape[0], self.width), np.float32)
+        for block in row_blocks(X.shape[0], self.width):
+            features[block] = np.cos(X[block] @ self.directions + self.offsets)
+        features *= np.float32(np.sqrt(2 / self.width))
+        return features
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """What a fitted transformer of scikit-learn makes of the rows."""
+
+    transformer: Any
+    width: int
+
+    def __call__(self, X: Any) -> Any:
+        return ready(self.transformer.transform(X))
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Several maps side by side, each times its scale.
+
+    >>> Joined((Rows(1), Rows(1)), np.array([1.0, 2.0]))(np.ones((1, 1)))
+    array([[1., 2.]])
+    """
+
+    parts: tuple[RowMap, ...]
+    scales: np.ndarray
+
+    @property
+    def width(self) -> int:
+        return sum(part.width for part in self.parts)
+
+    @property
+    def slices(self) -> list[slice]:
+        """The columns of each part."""
+        ends = np.cumsum([part.width for part in self.parts])
+        return [slice(int(end) - part.width, int(end)) for part, end in zip(self.parts, ends, strict=True)]
+
+    def scaled(self, scales: np.ndarray) -> Joined:
+        """The same maps with other scales."""
+        return replace(self, scales=scales)
+
+    def __call__(self, X: Any) -> Any:
+        # the kind of a numpy number would make single precision double
+        features = [part(X) * float(scale) for part, scale in zip(self.parts, self.scales, strict=True)]
+        if all(sparse.issparse(part) for part in features):
+            return sparse.hstack(features, format="csr")
+        return np.hstack([part.toarray() if sparse.issparse(part) else part for part in features])
+
+
+def fit_map(model: Any, X: Any, rng: np.random.Generator) -> RowMap:
+    """The map that a model's name or description stands for.
+
+    Parameters
+    ----------
+    model : "linear", "rff", RandomFourier, transformer of scikit-learn, or list of these
+        A list is several kernels whose features stand side by side, each scaled so that the mean squared distance of
+        two rows is 1: weights of kernels then say what they seem to say.
+    """
+    if isinstance(model, list | tuple):
+        if not model:
+            raise InputError("model is an empty list: name at least one kernel")
+        parts = tuple(fit_map(part, X, rng) for part in model)
+        sample = _sample(X)
+        scales = np.array([1 / np.sqrt(_mean_squared_distance(part(sample))) for part in parts])
+        return Joined(parts, scales)
+    if isinstance(model, str) and model == "linear":
+        return Rows(X.shape[1])
+    if isinstance(model, str) and model == "rff":
+        return RandomFourier().fit(X, rng)
+    if isinstance(model, RandomFourier):
+        return model.fit(X, rng)
+    if hasattr(model, "fit") and hasattr(model, "transform"):
+        from sklearn.base import clone
+
+        transformer = clone(model).fit(X)
+        return Transformed(transformer, transformer.transform(X[:1]).shape[1])
+    raise InputError(
+        f"model must be 'linear', 'rff', a RandomFourier, a transformer, a torch module or a list of kernels, not "
+        f"{model!r}"
+    )
+
+
+class Mapped:
+    """Features that are worked out when they are asked for.
+
+    >>> Mapped(np.eye(3), Rows(3))[np.array([2])]
+    array([[0., 0., 1.]])
+    """
+
+    def __init__(self, X: Any, row_map: RowMap):
+        self._X, self._map = X, row_map
+        self.shape = (X.shape[0], row_map.width)
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self._map(self._X[rows]))
+
+
+def features_of(X: Any, row_map: RowMap, most_bytes: int | None = None) -> Any:
+    """Features of the rows: as a matrix where they fit into so many bytes (`MOST_BYTES`), otherwise `Mapped`."""
+    if isinstance(row_map, Rows):
+        return ready(X)
+    most_bytes = MOST_BYTES if most_bytes is None else most_bytes
+    sample = row_map(X[:2])
+    if sparse.issparse(sample) or X.shape[0] * row_map.width * sample.itemsize <= most_bytes:
+        return ready(row_map(X))
+    return Mapped(X, row_map)
+
+
+def scores_of(X: Any, row_map: RowMap, w: np.ndarray) -> np.ndarray:
+    """Products of the features with weights, some rows at a time."""
+    scores = np.empty(X.shape[0])
+    for block in row_blocks(X.shape[0], 1 if isinstance(row_map, Rows) else row_map.width):
+        scores[block] = row_map(X[block]) @ w
+    return scores
+
+
+def _sample(X: Any) -> Any:
+    return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE)).astype(int)]
+
+
+def _usual_gamma(X: Any) -> float:
+    """1 / (number of features * variance of all numbers), as scikit-learn has it."""
+    rows = _sample(X)
+    variance = float(np.var(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64))
+    return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _mean_squared_distance(features: Any) -> float:
+    """Of two different rows: twice the sum of the columns' variances."""
+    n = features.shape[0]
+    if sparse.issparse(features):
+        squares, mean = features.multiply(features).sum() / n, np.asarray(features.mean(axis=0)).ravel()
+        total = float(squares - mean @ mean)
+    else:
+        total = float(features.var(axis=0, dtype=np.float64).sum())
+    # rows that are all alike have no scale
+    return 2 * total * n / max(n - 1, 1) if total > 0 else 1.0

@@ -1,0 +1,196 @@
+"""Scores and embeddings by a torch module, learned over pairs with AdaDSG's doubling. Only this file imports torch."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nearer._kernels.pairwise_reference import MU
+from nearer._points import row_blocks
+from nearer._validation import positive, whole
+from nearer.errors import InputError
+from nearer.losses.margins import MarginLoss
+from nearer.pairwise.drawn import PROBED, Strides, run_drawn
+from nearer.pairwise.sources import Source
+from nearer.pairwise.state import State
+
+
+@dataclass(frozen=True)
+class Network:
+    """A torch module and how it is trained: Adam on batches of pairs.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Takes rows in single precision and gives one score for each (of shape (rows,) or (rows, 1)), or an embedding
+        of each for learning a distance. It is copied: a fit begins at the parameters that it has now.
+    batch_size : int
+        Pairs that a step of Adam takes.
+    learning_rate : float
+        Of Adam. Once all rows are counted on it is divided by the root of the number of stages on them.
+    device : str
+        Where torch works.
+
+    Examples
+    --------
+    >>> from importlib.util import find_spec
+    >>> if find_spec("torch"):
+    ...     from torch import nn
+    ...     network = Network(nn.Sequential(nn.Linear(3, 16), nn.ReLU(), nn.Linear(16, 1)), batch_size=32)
+    """
+
+    module: Any
+    batch_size: int = 64
+    learning_rate: float = 5e-3
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.module, "state_dict"):
+            raise InputError(f"module must be a torch.nn.Module, not {self.module!r}")
+        whole("batch_size", self.batch_size)
+        positive("learning_rate", self.learning_rate)
+
+
+def is_network(model: Any) -> bool:
+    """Whether a model is a torch module or a `Network`; torch is not imported to find out."""
+    return isinstance(model, Network) or (hasattr(model, "state_dict") and hasattr(model, "forward"))
+
+
+class FittedNetwork:
+    """A module with its optimiser, and for a distance the threshold."""
+
+    def __init__(self, model: Any, is_metric: bool):
+        import torch
+
+        self.network = model if isinstance(model, Network) else Network(model)
+        self.is_metric = is_metric
+        self.module = copy.deepcopy(self.network.module).to(self.network.device)
+        self.threshold = torch.ones((), device=self.network.device, requires_grad=is_metric)
+        shrunk = [{"params": [p for p in self.module.parameters() if p.requires_grad]}]
+        free = [{"params": [self.threshold], "weight_decay": 0.0}] if is_metric else []
+        if not shrunk[0]["params"]:
+            raise InputError("the module has no parameters to learn: give one that has")
+        self.optimiser = torch.optim.Adam(shrunk + free, lr=self.network.learning_rate)
+
+    def outputs(self, X: Any) -> np.ndarray:
+        """Scores (rows,) or embeddings (rows, p) in float64, some rows at a time."""
+        import torch
+
+        self.module.eval()
+        with torch.no_grad():
+            parts = [self._of(X[block]).double().cpu().numpy() for block in row_blocks(X.shape[0], 1024)]
+        return np.concatenate(parts)
+
+    def learn(self, source: Source, X: Any, setting: Any, rng: np.random.Generator, state: State) -> State:
+        """Train on the pairs of a source; `setting` is a `nearer.pairwise.learning.Setting`."""
+        import torch
+
+        walker = _NetworkWalker(self, X, source, setting.loss, state, rng)
+        how = setting.how(source.n_rows)
+        with torch.random.fork_rng(devices=[]):  # dropout draws from our seed and leaves torch's own alone
+            torch.manual_seed(int(rng.integers(2**62)))
+            return run_drawn(
+                setting.solver,
+                source,
+                walker,
+                setting.loss,
+                setting.regularization,
+                state,
+                stream=setting.stream,
+                **how,
+            )
+
+    def margins(self, X: Any, rows: np.ndarray, others: np.ndarray) -> Any:
+        """Margins of pairs, as a tensor."""
+        out = self._of(X[np.concatenate([rows, others])])
+        first, second = out[: len(rows)], out[len(rows) :]
+        if not self.is_metric:
+            return first - second
+        margin = self.threshold - ((first - second) ** 2).sum(dim=1)
+        signs = margin.new_ones(len(rows))
+        signs[1::2] = -1.0  # a source of labels gives pairs of one label and of two in turn
+        return signs * margin
+
+    def parameters(self) -> np.ndarray:
+        """All that is learned, as one vector."""
+        learned = [p for group in self.optimiser.param_groups for p in group["params"]]
+        return np.concatenate([p.detach().double().cpu().numpy().ravel() for p in learned])
+
+    def _of(self, rows: Any) -> Any:
+        import torch
+
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        out = self.module(torch.as_tensor(np.asarray(dense, np.float32), device=self.network.device))
+        if not self.is_metric and out.ndim == 2 and out.shape[1] == 1:
+            out = out[:, 0]
+        if out.ndim != 1 + self.is_metric or len(out) != len(dense):
+            wanted = "an embedding, one row" if self.is_metric else "one score"
+            raise InputError(
+                f"the module makes an output of shape {tuple(out.shape)} of {len(dense)} rows: it must give {wanted} "
+                "each"
+            )
+        return out
+
+
+class _Parameters:
+    """A network's parameters as weights that stages of steps work on; the answer is the latest of them."""
+
+    def __init__(self, fitted: FittedNetwork):
+        self.last = self.average = fitted.parameters
+
+    def restart_average(self) -> None:
+        self.average = self.last  # as ever
+
+    def stored(self) -> dict[str, np.ndarray]:
+        return {}
+
+
+class _NetworkWalker(Strides):
+    """Steps of Adam over drawn pairs."""
+
+    def __init__(
+        self,
+        fitted: FittedNetwork,
+        X: Any,
+        source: Source,
+        loss: MarginLoss,
+        state: State,
+        rng: np.random.Generator,
+    ):
+        self._fitted, self._X, self._source, self._loss = fitted, X, source, loss
+        self._state, self._rng = state, rng
+        self.weights = _Parameters(fitted)
+
+    def steps(self, count: int, rule: np.ndarray) -> tuple[int, float]:
+        """One step of Adam, on a batch of pairs."""
+        fitted = self._fitted
+        count = min(count, fitted.network.batch_size)
+        rows, others = self._source.draw(count, self._rng)
+        for group in fitted.optimiser.param_groups:
+            group["lr"] = fitted.network.learning_rate / math.sqrt(max(self._state.repeats, 1))
+        fitted.optimiser.param_groups[0]["weight_decay"] = float(rule[MU])
+        fitted.module.train()
+        margins = fitted.margins(self._X, rows, others)
+        values = margins.detach().double().cpu().numpy()
+        # the loss is known in numpy alone: its slopes as constants give the gradient of its mean
+        slopes = margins.new_tensor(self._loss.slope(values))
+        fitted.optimiser.zero_grad()
+        (slopes * margins).mean().backward()
+        fitted.optimiser.step()
+        return count, float(self._loss.value(values).sum())
+
+    def probe(self) -> float:
+        """Begin at a threshold between the distances, where there is none yet; the length of steps is Adam's affair."""
+        import torch
+
+        if self._fitted.is_metric and self._state.steps == 0:
+            rows, others = self._source.draw(PROBED, self._rng)
+            first, second = (self._fitted.outputs(self._X[side]) for side in (rows, others))
+            with torch.no_grad():
+                self._fitted.threshold.fill_(float(((first - second) ** 2).sum(axis=1).mean()))
+        return 1.0

@@ -35,6 +35,9 @@ NAMES = (
     "kernel_limit",
     "online_scale",
     "active",
+    "erkle",
+    "erkle_large",
+    "erkle_human",
 )
 
 T = TypeVar("T")

@@ -42,6 +42,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     solver : {"adadsg", "dsgd", "olp", "opauc", "solam", "exact"} or solver object
         "opauc" and "solam" are for the square loss. "exact" finds the minimum, up to about 10^5 rows.
     model : "linear", "rff" or any other model of `PairwiseLearner`
+        What scores rows.
     regularization : float
         c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss.
     threshold : {"balanced", "f1", "accuracy", "prior"} or float
@@ -58,6 +59,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     max_seconds : float, optional
         The result after so many seconds is what was found so far.
     random_state : int, Generator or None
+        Seed of all draws.
     verbose : bool
         Show a progress bar.
     callback : callable, optional
@@ -66,6 +68,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     Attributes
     ----------
     classes_ : array (2,)
+        The two labels; the second is the positive one.
     coef_ : array (1, n_features)
         Weights of linear scores; with "rff" and the like, of the features that these make.
     intercept_ : array (1,)
@@ -77,6 +80,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         of rows "held out", of "later rows" of a stream, each scored before it was learned from, or of rows "learned
         from".
     n_features_in_ : int
+        Number of features.
 
     Notes
     -----
@@ -141,6 +145,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         Parameters
         ----------
         X : array or CSR matrix (n_rows, n_features)
+            The rows.
         y : array (n_rows,)
             Labels of two classes; the one that sorts last is the positive one.
         """

@@ -42,6 +42,7 @@ class ExactSolution:
     Attributes
     ----------
     w : (d,) array
+        The weights.
     value : float
         The objective at w.
     gap : float
@@ -51,6 +52,7 @@ class ExactSolution:
     products : int
         Products with second derivatives, each at the cost of a gradient without its sort.
     seconds : float
+        Time it took.
     stop_reason : str
         "tolerance", "iterations", "seconds", "callback", "interrupted" (ctrl-C), or "precision" where rounding
         allows no further progress.
@@ -96,6 +98,7 @@ def solve_exact(
     tol : float, default=1e-6
         Ends when the gap is at most `tol` times the value.
     max_iterations : int, default=200
+        Most Newton steps.
     max_seconds : float, optional
         Looked at between iterations.
     start : (d,) array, optional

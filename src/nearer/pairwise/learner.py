@@ -70,6 +70,7 @@ class PairwiseLearner(PairwiseModel):
     max_seconds : float, optional
         The result after so many seconds is what was found so far.
     random_state : int, Generator or None
+        Seed of all draws.
     verbose : bool
         Show a progress bar.
     callback : callable, optional
@@ -90,6 +91,7 @@ class PairwiseLearner(PairwiseModel):
     result_ : nearer.solvers.Result
         The history; its objective is the mean loss of the pairs met in the last stage, or with "exact" the minimum.
     n_features_in_ : int
+        Number of features.
 
     Examples
     --------
@@ -135,6 +137,7 @@ class PairwiseLearner(PairwiseModel):
         Parameters
         ----------
         X : array or CSR matrix (n_rows, n_features)
+            The rows.
         y : array (n_rows,)
             Two classes for "auc", grades for "ranking", labels for "metric", anything for a function.
         groups : array (n_rows,), optional

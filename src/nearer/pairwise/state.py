@@ -107,6 +107,7 @@ class PairProgress:
     Attributes
     ----------
     steps, samples, stage : int
+        Steps made, rows seen, and stages begun so far.
     seconds, loss : float
         Time so far, and the mean loss of the pairs met since the last look.
     w : array (d,)

@@ -71,10 +71,12 @@ def steps(n, count, random, scale=0.1):
         yield rows, scale * random.uniform() * step.block, None
 
 
+@pytest.mark.parametrize("few", [0, 300])
 @pytest.mark.parametrize("skip", ["local", "bound", "never"])
 @pytest.mark.parametrize("n", [3, 5, 40, 80])
-def test_every_step_is_the_plain_projection(n, skip, monkeypatch):
-    """A basis that does not hold all directions (n = 80) as well as one that does."""
+def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
+    """A basis that does not hold all directions (n = 80) as well as one that does; and LAPACK for few objects."""
+    monkeypatch.setattr(_full, "_FEW", few)
     monkeypatch.setattr(_lowest, "_KEPT", 20)
     monkeypatch.setattr(_lowest, "_BETWEEN", 20)
     random = np.random.default_rng(n)
@@ -112,7 +114,37 @@ def test_the_local_certificates_skip_more_than_the_bound():
     assert counts["local"] > 2 * counts["bound"]
 
 
+def test_a_certificate_ends_with_the_first_projection():
+    """A kernel that is nearly singular: what it had to spare is gone once it was projected."""
+    held = FullKernel.start(np.diag([1e-6, 1.0, 1.0]), "local")
+    step = direction_of(TRIPLET, "paper")
+    for length in (0.4, 1e-7):
+        held.subtract(np.arange(3), length * step.block, length * step.norm)
+    assert held.n_projections == 2
+    assert np.linalg.eigvalsh(held.dense())[0] > -1e-12
+
+
+def test_a_kernel_may_outgrow_the_eigenproblems_of_few_objects(monkeypatch):
+    monkeypatch.setattr(_full, "_FEW", 40)
+    random = np.random.default_rng(5)
+    held, plain = FullKernel.start(np.eye(30), "local"), np.eye(30)
+    for part in (1, 2):
+        for rows, block, _ in steps(len(plain), 150, random, scale=0.4):
+            held.subtract(rows, block, 1.0)
+            plain[np.ix_(rows, rows)] -= block
+            values, vectors = np.linalg.eigh(plain)
+            plain = (vectors * np.maximum(values, 0)) @ vectors.T
+        np.testing.assert_allclose(held.dense(), plain, atol=1e-8)
+        if part == 1:
+            assert held.n_negative > 10
+            assert held.n_products == 0
+            held.grow(20, 1.0)
+            plain = np.block([[plain, np.zeros((30, 20))], [np.zeros((20, 30)), np.eye(20)]])
+    assert held.n_products > 0
+
+
 def test_a_worn_resolvent_is_made_anew(monkeypatch):
+    monkeypatch.setattr(_full, "_FEW", 0)
     monkeypatch.setattr(_full, "_CHECK_EVERY", 5)
     random = np.random.default_rng(3)
     held = FullKernel.start(random_psd(30, 6, random), "never")
@@ -127,6 +159,7 @@ def test_a_worn_resolvent_is_made_anew(monkeypatch):
 
 
 def test_the_low_space_is_what_it_says(monkeypatch):
+    monkeypatch.setattr(_full, "_FEW", 0)
     monkeypatch.setattr(_lowest, "_KEPT", 10)
     monkeypatch.setattr(_lowest, "_BETWEEN", 12)
     random = np.random.default_rng(4)

@@ -15,7 +15,7 @@ from nearer import Comparisons, OnlineKernel
 from nearer._points import compared_distances
 from nearer.datasets import planted
 from nearer.errors import InputError
-from nearer.kernels import _lowest
+from nearer.kernels import _full, _lowest
 
 from .plain import plain_kernel
 
@@ -41,9 +41,11 @@ def form(name, **more):
     return OnlineKernel(25, random_state=7, **{**FORMS[name], **more})
 
 
+@pytest.mark.parametrize("few", [0, 300])
 @pytest.mark.parametrize("update", ["passive-aggressive", "ste", "gnmds"])
 @pytest.mark.parametrize("shrink", [0.0, 0.004])
-def test_equals_the_plain_method(update, shrink, monkeypatch):
+def test_equals_the_plain_method(update, shrink, few, monkeypatch):
+    monkeypatch.setattr(_full, "_FEW", few)
     monkeypatch.setattr(_lowest, "_KEPT", 20)
     monkeypatch.setattr(_lowest, "_BETWEEN", 20)
     comparisons = planted(70, 5, 600, random_state=1).comparisons
@@ -53,8 +55,10 @@ def test_equals_the_plain_method(update, shrink, monkeypatch):
     assert online.n_negative_ > 50
 
 
+@pytest.mark.parametrize("few", [0, 300])
 @pytest.mark.parametrize("update", ["passive-aggressive", "ste"])
-def test_two_thousand_answers_about_two_hundred_objects(update):
+def test_two_thousand_answers_about_two_hundred_objects(update, few, monkeypatch):
+    monkeypatch.setattr(_full, "_FEW", few)
     comparisons = planted(200, 10, 2000, random_state=2).comparisons
     online = OnlineKernel(200, update=update).partial_fit(comparisons)
     np.testing.assert_allclose(

@@ -5,7 +5,8 @@ Three tiers, each dearer than the one before, answer whether a step keeps the ke
 1. a certificate of a few operations (`_slack`);
 2. as long as K is positive definite, its inverse, which is kept up to date: a step over three or four objects keeps K
    positive definite if and only if the determinant of a matrix of that size is positive;
-3. the smallest eigenpair (`_lowest`), which is also what the projection needs.
+3. the smallest eigenpair, which is also what the projection needs: by LAPACK where there are few objects, otherwise by
+   `_lowest`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg import eigh
 
 from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, smallest_eigenpair
 from nearer.kernels._slack import Slack, WeylBound
@@ -20,6 +22,8 @@ from nearer.kernels._symmetric import Symmetric, inverse
 
 #: eigenvalues are found to this (times the kernel's scale), which also is what may be left below zero
 _TOLERANCE = 2e-11
+#: with fewer objects than this, LAPACK has the smallest eigenpair sooner than `_lowest` has its bookkeeping done
+_FEW = 300
 #: shift of the resolvent of a singular kernel: about the size of the eigenvalues to remove. First a share of the step's
 #: norm, later so many times the mean of those removed, where the shift is this many times away from that.
 _SHIFT_PER_NORM = 0.07
@@ -88,6 +92,11 @@ class FullKernel:
             self.matrix.change(rows, -block)
             self.n_skipped += 1
         else:
+            if isinstance(self.certificate, Slack):
+                self.certificate = None  # it says nothing about a kernel that is projected
+            if len(self.matrix.base) < _FEW:
+                self._project_whole(rows, block)
+                return
             if self.shift == 0:
                 self.shift = _SHIFT_PER_NORM * norm
             self._project(Answer(rows, block))
@@ -136,6 +145,20 @@ class FullKernel:
         return False
 
     # -- third tier ----------------------------------------------------------------------------------------------
+
+    def _project_whole(self, rows: np.ndarray, block: np.ndarray) -> None:
+        """By an eigenproblem of the whole kernel; what `_lowest` needs is begun anew should objects become many."""
+        self.resolvent, self.unseen, self.low.size = None, [], 0
+        kernel = self.matrix.dense()
+        kernel[rows[:, None], rows] -= block
+        values, vectors = eigh(kernel, subset_by_index=(0, 0), check_finite=False)
+        lowest, vector = float(values[0]), vectors[:, 0]
+        self.n_projections += 1
+        if lowest < 0:
+            self.n_negative += 1
+            kernel -= np.outer(lowest * vector, vector)
+        if isinstance(self.certificate, WeylBound):
+            self.certificate.found(max(lowest, 0.0))
 
     def _project(self, answer: Answer) -> None:
         resolvent = self._ready_resolvent()

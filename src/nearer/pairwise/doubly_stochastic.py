@@ -206,8 +206,14 @@ class DSGD(_DoublyStochastic):
     ----------
     passes : int
         Of a fit: steps divided by rows.
-    step, average, walk, buffer
+    step : {"auto", "paper"} or float
         As in `AdaDSG`; steps grow shorter with every pass.
+    average : {"weighted", "tail", "last"}
+        As in `AdaDSG`.
+    walk : {"ordered", "random"}
+        As in `AdaDSG`.
+    buffer : int
+        As in `AdaDSG`.
 
     Examples
     --------

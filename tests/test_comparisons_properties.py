@@ -111,7 +111,7 @@ def test_answers_come_back_in_canonical_form(c, seed):
     turned = np.random.default_rng(seed).random(len(c)) < 0.5
     questions = np.where(turned[:, None], c.with_noise(1.0).indices, c.indices)
     for responses in (~turned, np.where(turned, -1, 1)):
-        back = Comparisons.from_responses(questions, responses, n_objects=c.n_objects)
+        back = Comparisons.from_responses(questions, responses, n_objects=c.n_objects, coding="signs")
         assert back.indices.tolist() == c.indices.tolist()
 
 

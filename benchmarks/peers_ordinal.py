@@ -74,7 +74,7 @@ SETTINGS: dict[str, Any] = {
     "cap_seconds": 600,
     "slow_seconds": 30,
     "hopeless_margin": 0.01,
-    "splits": 5,
+    "splits": 10,
 }
 QUICK = {
     "planted": {"planted-100": {"n": 60, "p": 3, "train": 2000, "test": 1000}},
@@ -96,9 +96,9 @@ def _worker(threads: int) -> Worker:
 
 
 def cells(settings: dict[str, Any]) -> list[Cell]:
-    """A cell is a data set and a split."""
+    """A cell is a data set and a split; all data sets have had one before any has the next."""
     return [
-        {"data": name, "split": split} for name in settings["order"] for split in range(settings["splits"])
+        {"data": name, "split": split} for split in range(settings["splits"]) for name in settings["order"]
     ]
 
 

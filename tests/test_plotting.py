@@ -65,6 +65,8 @@ def test_a_fitted_estimator_is_drawn_with_its_names():
         assert png(draw(model)) == png(draw(model.result_))
     side_by_side = plotting.plot_comparison_of_maps({"one": model, "two": 2 * model.embedding_})
     assert side_by_side.axes[1].get_xlabel() == "Procrustes distance 0.0000"
+    kernel = nearer.OnlineKernel(4).partial_fit([[0, 1, 2], [3, 2, 0]])
+    assert png(plotting.plot_map(kernel)) == png(plotting.plot_map(kernel.embedding(2)))
     with pytest.raises(ValueError, match="an array of points or a fitted estimator, not a OrdinalEmbedding"):
         plotting.plot_map(nearer.OrdinalEmbedding())
 

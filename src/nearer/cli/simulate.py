@@ -100,6 +100,7 @@ def simulate(
         )
         return
     from nearer.datasets import planted
+    from nearer.metrics import triplet_error
 
     out = out or Path("answers.csv")
     check_outputs([out, truth])
@@ -108,8 +109,12 @@ def simulate(
     if truth is not None:
         writers[truth] = lambda path: write_points(path, places)
     write_all(writers)
-    facts = {"answers": out, "truth": truth, "n_objects": objects, "n_components": dim}
-    lines = [("answers", f"{out} ({counted(comparisons, kind.value[:-1])} about {objects:,} objects)")]
+    right = 1 - triplet_error(places, found)
+    facts = {"answers": out, "truth": truth, "n_objects": objects, "n_components": dim, "right": right}
+    lines = [
+        ("answers", f"{out} ({counted(comparisons, kind.value[:-1])} about {objects:,} objects)"),
+        ("right", f"{right:.1%} of them: no map can be expected to be better on others"),
+    ]
     if truth is not None:
         lines.append(("truth", str(truth)))
     show({**facts, "n_comparisons": comparisons, "seed": seed}, lines, as_json=as_json)

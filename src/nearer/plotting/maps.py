@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from nearer.kernels.base import KernelModel
 from nearer.plotting._lines import draw_line
 from nearer.plotting._names import note_left_out, place_names
 from nearer.plotting._style import (
@@ -29,13 +30,14 @@ from nearer.plotting._style import (
 )
 
 if TYPE_CHECKING:
+    from nearer.kernels import OnlineKernel, RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
 
 _PAIRED_AXES = 4  # six panels; more would be too small to read
 
 
 def plot_map(
-    embedding: ArrayLike | OrdinalEmbedding,
+    embedding: ArrayLike | OrdinalEmbedding | RelativeKernel | OnlineKernel,
     names: Sequence[str] | None = None,
     labels: ArrayLike | None = None,
     *,
@@ -52,7 +54,7 @@ def plot_map(
     Parameters
     ----------
     embedding : array of shape (n_objects, n_components), or fitted estimator
-        The points; an estimator brings its names along.
+        The points; an estimator brings its names along, and a kernel is drawn in its first two dimensions.
     names : sequence of str, optional
         One name an object. A name for which there is no free place is left out, and a note says how many.
     labels : array of shape (n_objects,), optional
@@ -102,8 +104,10 @@ def plot_map(
     return figure_of(ax)
 
 
-def checked_points(embedding: ArrayLike | OrdinalEmbedding) -> np.ndarray:
+def checked_points(embedding: Any) -> np.ndarray:
     """The embedding, or that of an estimator, as a finite (n, p) float array, or a ValueError that says why not."""
+    if isinstance(embedding, KernelModel):
+        embedding = embedding.embedding(2)
     try:
         points = np.asarray(getattr(embedding, "embedding_", embedding), dtype=float)
     except (TypeError, ValueError):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearer.kernels import _full, _lowest
@@ -99,6 +99,54 @@ def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
     assert held.n_negative >= 0.99 * needed > 0
     assert held.n_skipped + held.n_projections == 3 * n + 40
     assert (held.n_skipped > 0) == (skip != "never")
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    n=st.integers(3, 60),
+    nullity=st.integers(0, 60),
+    few=st.sampled_from([0, 300]),
+    most_null=st.sampled_from([0, 5, 30]),
+    scale=st.sampled_from([1e-8, 0.01, 0.3, 10.0]),
+    seed=st.integers(0, 2**16),
+)
+def test_psd_at_every_step_from_any_start(n, nullity, few, most_null, scale, seed, monkeypatch):
+    """Starts of any rank, the identity's full one included, and steps of any size beside them."""
+    monkeypatch.setattr(_full, "_FEW", few)
+    monkeypatch.setattr(_full, "_MOST_NULL", most_null)
+    monkeypatch.setattr(_lowest, "_KEPT", 12)
+    monkeypatch.setattr(_lowest, "_BETWEEN", 12)
+    random = np.random.default_rng(seed)
+    plain = random_psd(n, max(n - nullity, 1), random) if nullity else np.eye(n)
+    held = FullKernel.start(plain.copy(), "local")
+    for _ in range(60):
+        rows = random.choice(n, 3, replace=False)
+        length = scale * random.uniform()
+        step = direction_of(TRIPLET, "paper")
+        held.subtract(rows, length * step.block, length * step.norm)
+        plain[np.ix_(rows, rows)] -= length * step.block
+        values, vectors = np.linalg.eigh(plain)
+        plain = (vectors * np.maximum(values, 0)) @ vectors.T
+        assert np.linalg.eigvalsh(held.dense())[0] >= -1e-10 * max(1, values[-1])
+    np.testing.assert_allclose(held.dense(), plain, atol=1e-8 * max(1, scale))
+
+
+def test_a_null_space_that_answers_fill_is_left_to_the_low_space(monkeypatch):
+    """From rank 2 to nearly full: LAPACK at first, the low space in the end, and the plain kernel all along."""
+    monkeypatch.setattr(_full, "_FEW", 0)
+    monkeypatch.setattr(_full, "_CHECK_EVERY", 25)
+    random = np.random.default_rng(0)
+    plain = random_psd(60, 2, random)
+    held = FullKernel.start(plain.copy(), "local")
+    assert held.low.crowded
+    for rows, block, _ in steps(60, 300, random, scale=0.4):
+        held.subtract(rows, block, 3.0 * abs(block).max())
+        plain[np.ix_(rows, rows)] -= block
+        values, vectors = np.linalg.eigh(plain)
+        plain = (vectors * np.maximum(values, 0)) @ vectors.T
+    assert not held.low.crowded
+    assert held.n_products > 0
+    np.testing.assert_allclose(held.dense(), plain, atol=1e-8)
 
 
 def test_the_local_certificates_skip_more_than_the_bound():

@@ -111,8 +111,10 @@ def test_a_factored_step_goes_down_the_gradient():
             assert near - far < start_near - start_far
 
 
+@pytest.mark.parametrize("few", [0, 300])
 @pytest.mark.parametrize("name", FORMS)
-def test_chunks_make_no_difference(name, answers):
+def test_chunks_make_no_difference(name, few, answers, monkeypatch):
+    monkeypatch.setattr(_full, "_FEW", few)
     whole = form(name).partial_fit(answers[:300])
     parts = form(name)
     for start, stop in ((0, 1), (1, 2), (2, 77), (77, 300)):
@@ -125,8 +127,10 @@ def test_chunks_make_no_difference(name, answers):
     )
 
 
+@pytest.mark.parametrize("few", [0, 300])
 @pytest.mark.parametrize("name", FORMS)
-def test_save_and_load_resume_bit_for_bit(name, answers, tmp_path):
+def test_save_and_load_resume_bit_for_bit(name, few, answers, tmp_path, monkeypatch):
+    monkeypatch.setattr(_full, "_FEW", few)  # 0: the resolvent and the low space are saved, too
     online = form(name).partial_fit(answers[:301])
     loaded = nearer.load(nearer.save(online, tmp_path / "online.nearer"))
     np.testing.assert_array_equal(loaded.kernel_, online.kernel_)
@@ -254,6 +258,33 @@ def test_what_a_whole_and_a_factored_kernel_can_say(answers):
     for model in (whole, factored):
         np.testing.assert_array_equal(model.predict_proba(answers) > 0.5, model.predict(answers))
     assert not hasattr(OnlineKernel(update="gnmds"), "predict_proba")
+
+
+def test_the_rank_of_very_many_objects_needs_no_whole_kernel():
+    online = OnlineKernel(300_000, rank=3, random_state=0).partial_fit([(0, 1, 2)])
+    assert online.rank_ == 3  # a whole kernel of them would need 720 GB
+    assert OnlineKernel(3, rank=5, random_state=0).partial_fit([(0, 1, 2)]).rank_ == 3
+
+
+def test_no_answers_tell_no_objects():
+    with pytest.raises(InputError, match="give n_objects"):
+        OnlineKernel().partial_fit(np.empty((0, 3), int))
+    assert OnlineKernel(4).partial_fit(np.empty((0, 3), int)).kernel_.shape == (4, 4)
+
+
+def test_a_singular_start_bears_tiny_steps(monkeypatch):
+    """Answers that hold by far, under STE, and answers of next to no weight: steps of 1e-20 and below."""
+    monkeypatch.setattr(_full, "_FEW", 0)
+    points = 5 * np.random.default_rng(0).normal(size=(40, 3))
+    triplets = planted(40, 3, 60, random_state=0).comparisons.indices
+    near, far = compared_distances(points, triplets)
+    held = np.where((near < far)[:, None], triplets, triplets[:, [0, 2, 1]])[np.argsort(-abs(near - far))]
+    weights = np.where(np.arange(60) < 30, 1e-20, 1.0)
+    for update, answers in (("ste", held), ("passive-aggressive", held[:, [0, 2, 1]])):
+        online = OnlineKernel(40, update=update, start=points @ points.T)
+        values = np.linalg.eigvalsh(online.fit(Comparisons(answers, 40, weights=weights)).kernel_)
+        assert values[0] >= -1e-10 * values[-1]
+        assert online.n_steps_ > 20
 
 
 def test_scikit_learn_manners(answers):

@@ -5,8 +5,8 @@ Three tiers, each dearer than the one before, answer whether a step keeps the ke
 1. a certificate of a few operations (`_slack`);
 2. as long as K is positive definite, its inverse, which is kept up to date: a step over three or four objects keeps K
    positive definite if and only if the determinant of a matrix of that size is positive;
-3. the smallest eigenpair, which is also what the projection needs: by LAPACK where there are few objects, otherwise by
-   `_lowest`.
+3. the smallest eigenpair, which is also what the projection needs: by LAPACK where there are few objects or where K has
+   many eigenvalues zero (as a start of low rank has), otherwise by `_lowest`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,19 @@ from nearer.kernels._symmetric import Symmetric, inverse
 _TOLERANCE = 2e-11
 #: with fewer objects than this, LAPACK has the smallest eigenpair sooner than `_lowest` has its bookkeeping done
 _FEW = 300
+#: an eigenvalue is zero below this share of the largest one; with more of these than this, LAPACK does it as well
+_ZERO, _MOST_NULL = 1e-9, 30
 #: shift of the resolvent of a singular kernel: about the size of the eigenvalues to remove. First a share of the step's
 #: norm, later so many times the mean of those removed, where the shift is this many times away from that.
 _SHIFT_PER_NORM = 0.07
 _SHIFT_PER_EIGENVALUE, _AWAY = 2.0, 4.0
+#: least shift, beside the mean of the diagonal: steps may be tiny, and a singular kernel has no inverse
+_LEAST_SHIFT = 1e-5
 #: the inverse serves until a step would shrink the determinant to this share, or the inverse grows beyond the shift's
 _SAFE_DETERMINANT = 1e-3
 _SAFE_INVERSE = 1e4
-#: projections between two checks of what rounding has done to the resolvent, and what is too much
+#: projections between two checks of what rounding has done to the resolvent (or, by LAPACK, of how many eigenvalues
+#: are zero), and what is too much
 _CHECK_EVERY, _WORN = 200, 1e-8
 
 
@@ -62,8 +67,8 @@ class FullKernel:
     def start(cls, kernel: np.ndarray, skip: str) -> FullKernel:
         """From a PSD matrix, which is taken over; `skip` is "local", "bound" or "never"."""
         n = len(kernel)
-        diagonal = not np.count_nonzero(kernel) > np.count_nonzero(kernel.diagonal())
-        lowest = float(kernel.diagonal().min() if diagonal else np.linalg.eigvalsh(kernel)[0])
+        values = _eigenvalues(kernel)
+        lowest = float(values[0])
         certificate: Slack | WeylBound | None = None
         if skip == "local" and lowest > 0:
             certificate = Slack(np.full(n, lowest))
@@ -71,7 +76,9 @@ class FullKernel:
             certificate = WeylBound(max(lowest, 0.0))
         scale = float(kernel.diagonal().mean()) or 1.0
         usable = skip == "local" and lowest * _SAFE_INVERSE > scale
-        return cls(Symmetric(kernel), LowSpace.empty(n), scale, certificate, definite=usable)
+        started = cls(Symmetric(kernel), LowSpace.empty(n), scale, certificate, definite=usable)
+        started.low.crowded = _many_null(values)
+        return started
 
     def block(self, rows: np.ndarray) -> np.ndarray:
         """The kernel between these objects."""
@@ -94,11 +101,11 @@ class FullKernel:
         else:
             if isinstance(self.certificate, Slack):
                 self.certificate = None  # it says nothing about a kernel that is projected
-            if len(self.matrix.base) < _FEW:
+            if len(self.matrix.base) < _FEW or self.low.crowded:
                 self._project_whole(rows, block)
                 return
             if self.shift == 0:
-                self.shift = _SHIFT_PER_NORM * norm
+                self.shift = max(_SHIFT_PER_NORM * norm, _LEAST_SHIFT * self.scale)
             self._project(Answer(rows, block))
 
     def grow(self, count: int, diagonal: float) -> None:
@@ -159,6 +166,8 @@ class FullKernel:
             kernel -= np.outer(lowest * vector, vector)
         if isinstance(self.certificate, WeylBound):
             self.certificate.found(max(lowest, 0.0))
+        if self.low.crowded and self.n_projections % _CHECK_EVERY == 0:
+            self.low.crowded = _many_null(np.linalg.eigvalsh(kernel))  # answers fill a null space
 
     def _project(self, answer: Answer) -> None:
         resolvent = self._ready_resolvent()
@@ -200,7 +209,7 @@ class FullKernel:
         assert self.resolvent is not None
         there_and_back = self.resolvent.times(self.matrix.times(vector) + self.shift * vector)
         worn = not np.abs(there_and_back - vector).max() < _WORN
-        fitting = _SHIFT_PER_EIGENVALUE * self.removed / _CHECK_EVERY
+        fitting = max(_SHIFT_PER_EIGENVALUE * self.removed / _CHECK_EVERY, _LEAST_SHIFT * self.scale)
         self.removed = 0.0
         if worn or not fitting / _AWAY < self.shift < fitting * _AWAY:
             self.resolvent, self.unseen, self.shift = None, [], fitting
@@ -215,6 +224,19 @@ class FullKernel:
                 _follow(self.resolvent, columns, -block, columns[rows])
         self.unseen = []
         return self.resolvent
+
+
+def _eigenvalues(kernel: np.ndarray) -> np.ndarray:
+    """In ascending order."""
+    diagonal = kernel.diagonal()
+    if np.count_nonzero(kernel) == np.count_nonzero(diagonal):
+        return np.sort(diagonal)
+    return np.linalg.eigvalsh(kernel)
+
+
+def _many_null(values: np.ndarray) -> bool:
+    """Whether more eigenvalues are zero than the low space should be bothered with."""
+    return bool(np.sum(values <= _ZERO * values[-1]) > _MOST_NULL)
 
 
 def _follow(resolvent: Symmetric, columns: np.ndarray, change: np.ndarray, products: np.ndarray) -> None:

@@ -35,6 +35,8 @@ LOW = 4.0
 _KEPT, _BETWEEN, _STEP = 100, 48, 24
 #: error that a projection may have, in units of the tolerance of its eigenvalue
 _ASTRAY = 200
+#: directions that are left out are as good as null below this multiple of the shift
+_NULL = 1e-3
 #: clear-outs between two renewals of the image
 _RENEW_EVERY = 8
 
@@ -49,6 +51,8 @@ class LowSpace:
     size: int = 0
     #: eigenvalues outside the basis are above this, as far as known
     rest: float = 0.0
+    #: whether null directions had to be left out: then nothing is known of the rest, and the basis is of no use
+    crowded: bool = False
     #: clear-outs since the image was computed afresh
     age: int = 0
 
@@ -127,6 +131,7 @@ class LowSpace:
         self.gram[:] = 0
         self.gram[range(kept), range(kept)] = values[:kept]
         self.size, self.rest = kept, float(min(low, values[kept] if kept < size else low))
+        self.crowded = self.rest < _NULL * low
         self.age += 1
         if self.age == _RENEW_EVERY:
             self._renew(kernel)
@@ -147,7 +152,7 @@ class LowSpace:
         larger.basis[: len(self.basis), :size] = self.basis[:, :size]
         larger.image[: len(self.basis), :size] = self.image[:, :size]
         larger.gram[:size, :size] = self.gram[:size, :size]
-        larger.size, larger.rest = size, self.rest
+        larger.size, larger.rest, larger.crowded = size, self.rest, self.crowded
         return larger
 
 
@@ -192,12 +197,14 @@ def smallest_eigenpair(
     size = 0
     while True:
         value, coordinates, vector, residual = low.lowest()
-        gap = max(low.rest - value, shift)
+        # a step makes no second eigenvalue negative; above zero the sign is all that is asked for
+        rest = max(low.rest, 0.0)
+        gap = rest - value if value < 0 else max(rest - value, shift)
         error = float(residual @ residual) / gap
         # how far a projection with this vector would be from the one with the true vector
-        astray = -value * np.sqrt(error / gap)
-        found = error <= max(tolerance, 0.1 * value) and astray <= _ASTRAY * tolerance
-        if found:
+        astray = max(-value, 0.0) * np.sqrt(error / gap)
+        below = max(error, _below_zero(astray, rest))
+        if below <= max(tolerance, 0.1 * value) and astray <= _ASTRAY * tolerance:
             return Eigenpair(float(value), vector, coordinates, error, products)
         if low.size in (size, low.basis.shape[1]):  # the last product brought nothing new, or no room is left
             return _from_scratch(low, kernel, answer, products)
@@ -207,6 +214,11 @@ def smallest_eigenpair(
         direction /= length
         image = minus_block(residual / length - shift * direction, direction)
         products += 1 + low.extend(direction[:, None], image[:, None], times)
+
+
+def _below_zero(astray: float, rest: float) -> float:
+    """What a projection that is astray leaves below zero, by [[0, astray], [astray, rest]]: all of it if rest is 0."""
+    return 2 * astray**2 / (rest + np.hypot(rest, 2 * astray)) if astray > 0 else 0.0
 
 
 def _from_scratch(low: LowSpace, kernel: Symmetric, answer: Answer, products: int) -> Eigenpair:

@@ -33,7 +33,7 @@ class KernelModel:
     """Predictions, score, rank and points of a kernel over the objects.
 
     A class that mixes this in sets `kernel_` (n, n), `names_` and, for probabilities, `loss_` (before the fit: `loss`).
-    One that holds its kernel in another form overrides `_n_objects`, `_compared` and `_leading`.
+    One that holds its kernel in another form overrides `_n_objects`, `_highest_rank`, `_compared` and `_leading`.
     """
 
     kernel_: np.ndarray
@@ -63,7 +63,7 @@ class KernelModel:
     def rank_(self) -> int:
         """Number of eigenvalues of the kernel that are not zero, beside the largest."""
         check_is_fitted(self)
-        values = self._leading(self._n_objects)[0]
+        values = self._leading(self._highest_rank)[0]
         return int(np.sum(values > RANK_TOLERANCE * max(values[0], 0.0)))
 
     def embedding(self, n_components: int = 2) -> np.ndarray:
@@ -93,6 +93,11 @@ class KernelModel:
     @property
     def _n_objects(self) -> int:
         return len(self.kernel_)
+
+    @property
+    def _highest_rank(self) -> int:
+        """The rank that the kernel has at most."""
+        return self._n_objects
 
     def _compared(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Squared distances of the two pairs of every triplet or quadruplet."""

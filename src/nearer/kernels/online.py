@@ -264,6 +264,10 @@ class OnlineKernel(KernelModel, BaseEstimator):
         held = self.held_.held
         return len(held.matrix.base if isinstance(held, FullKernel) else held)
 
+    @property
+    def _highest_rank(self) -> int:
+        return min(self.held_.held.shape) if isinstance(self.held_, Factored) else self._n_objects
+
     def _compared(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(self.held_, Factored):
             from nearer._points import compared_distances
@@ -294,6 +298,8 @@ class OnlineKernel(KernelModel, BaseEstimator):
 
     def _begin(self, comparisons: Comparisons) -> None:
         n = comparisons.n_objects if self.n_objects is None else self.n_objects
+        if n == 0:
+            raise InputError("the first answers are none, so that nobody knows the objects: give n_objects")
         if comparisons.names is not None and n != comparisons.n_objects:
             raise InputError(
                 f"n_objects is {n} but the first answers name {comparisons.n_objects} objects: leave n_objects out, or "

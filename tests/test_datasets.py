@@ -87,7 +87,7 @@ class TestPlanted:
             ({"noise": 0.6}, "noise must be a number from 0 to 0.5, not 0.6"),
             ({"noise": float("nan")}, "noise must be"),
             ({"noise": "gnmds"}, "a loss with a probability"),
-            ({"noise": "gauss"}, "must be one of"),
+            ({"noise": "gauss"}, "noise must be a number"),
             ({"kind": "pairs"}, "kind must be 'triplets' or 'quadruplets', not 'pairs'"),
             ({"scale": 0}, "scale must be a number above 0"),
             ({"n_comparisons": 361, "repeat": False}, "only 360 different triplets, not 361"),

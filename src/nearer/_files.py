@@ -26,5 +26,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         yield temporary
         os.replace(temporary, target)
+    except OSError as error:  # its file is the one that was asked for; nobody knows the temporary name
+        if error.filename is not None and Path(os.fsdecode(error.filename)) == temporary:
+            raise type(error)(error.errno, error.strerror, str(target)) from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from nearer.errors import InputError
+
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -15,7 +17,13 @@ def generator(random_state: RandomState = None) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InputError(
+            "random_state must be None, a whole number of 0 or more, a Generator or a RandomState, "
+            f"not {random_state!r}"
+        ) from None
 
 
 def separate(random_state: RandomState = None) -> np.random.Generator:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -71,8 +73,18 @@ def read_fields(
 ) -> Fields:
     """The content of a file; see `Comparisons.read` for the options, which are those of `Wanted`."""
     path = Path(path)
+    try:
+        return _read_any(path, columns, header, Wanted(**options))
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise InputError(
+            f"{path}: this is not a whole gzipped file; is it damaged, or not packed at all?"
+        ) from None
+
+
+def _read_any(
+    path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
+) -> Fields:
     kind = format_of(path)
-    wanted = Wanted(**options)
     if header is not None and kind != "csv":
         raise InputError(f"{path}: header is for csv, tsv and txt files; leave it out")
     if kind == "csv":

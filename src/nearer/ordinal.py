@@ -50,6 +50,8 @@ _FEW = Phases((Adam(epochs=30), LBFGS()))
 _FEW_TOL = 1e-6
 #: share of the seconds left that a start may take
 _FOR_A_START = 0.25
+#: more objects than this, and than this many a comparison, are no indices but somebody's own numbers
+_MANY_OBJECTS, _OBJECTS_A_ROW = 10_000_000, 1000
 #: order in which loss="auto" tries them: a later one must be clearly better
 _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
 
@@ -193,7 +195,8 @@ class OrdinalEmbedding(BaseEstimator):
     def partial_fit(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> OrdinalEmbedding:
         """Go on from the current points with more answers, which are added to those already given.
 
-        Objects that are new begin near the middle. The first call is `fit`.
+        Objects that are new begin near the middle. Automatic choices of `loss` and `l2` stay as they are. The first
+        call is `fit`.
         """
         comparisons = as_comparisons(X, y)
         if not hasattr(self, "embedding_"):
@@ -212,7 +215,10 @@ class OrdinalEmbedding(BaseEstimator):
             rng = generator(self.random_state)
             new = random_points(together.n_objects - len(start), self.n_components, self.loss_.unit, rng)
             start = np.concatenate([start, start.mean(axis=0) + new])
-        return self._fit(together, start, chosen=(self.loss_, self.l2_))
+        # what was chosen automatically stays; what was set by hand since then counts
+        loss = self.loss_ if isinstance(self.loss, str) and self.loss == "auto" else find_loss(self.loss)
+        l2 = self.l2_ if isinstance(self.l2, str) else self.l2
+        return self._fit(together, start, chosen=(loss, float(l2)))
 
     def fit_transform(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> np.ndarray:
         """Fit, and give the points."""
@@ -361,6 +367,11 @@ class OrdinalEmbedding(BaseEstimator):
         find_solver(self.solver)
         self._budget()
         check_learnable(comparisons)
+        if comparisons.n_objects > max(_MANY_OBJECTS, _OBJECTS_A_ROW * len(comparisons)):
+            raise InputError(
+                f"{comparisons.n_objects:,} objects are too many for {len(comparisons):,} comparisons: where the "
+                "largest index is a number such as a database's, give the objects as names (strings)"
+            )
 
     def _distances(self, X: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         comparisons = self._known(X)

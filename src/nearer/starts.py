@@ -54,6 +54,12 @@ def starting_points(
         )
     if not np.isfinite(points).all():
         raise InputError("init holds NaN or infinity: give finite starting points")
+    with np.errstate(over="ignore"):
+        spread = float(np.square(points - points[0]).sum())
+    if spread == 0:  # every gradient vanishes there
+        raise InputError("init puts all objects at one point, where no descent begins: spread the points")
+    if not np.isfinite(spread):
+        raise InputError("the squared distances of init are beyond floating point: give smaller numbers")
     return points
 
 

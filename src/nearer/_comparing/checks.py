@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -156,6 +157,16 @@ def check_n_objects(n_objects: int | None, names: Sequence[str] | None) -> int |
 
 def as_rows(triplets: ArrayLike) -> np.ndarray:
     """The comparisons as a two-dimensional array of numbers or strings."""
+    if isinstance(triplets, (str, os.PathLike)):
+        raise InputError(
+            f"{str(triplets)!r} is not an array of comparisons; read a file with Comparisons.read"
+        )
+    if isinstance(triplets, Mapping) or (
+        isinstance(triplets, list) and triplets and isinstance(triplets[0], Mapping)
+    ):
+        raise InputError(
+            "records are not an array of comparisons; give a list of them to Comparisons.from_records"
+        )
     try:
         rows = np.asarray(triplets)
     except ValueError:

@@ -56,7 +56,7 @@ def held_out_rows(units: np.ndarray, test_size: Any, random: np.random.Generator
 def _target(test_size: Any, n_rows: int) -> float:
     """How many rows the test part should have."""
     whole = isinstance(test_size, (int, np.integer)) and not isinstance(test_size, bool)
-    if not 0 < test_size < (n_rows if whole else 1):
+    if isinstance(test_size, str) or not 0 < test_size < (n_rows if whole else 1):
         raise InputError(
             f"test_size={test_size} cannot be met with {n_rows} comparisons; pass a share between 0 and 1, "
             "or a number of rows below all of them"

@@ -31,6 +31,8 @@ def in_options(message: str, options: Collection[str]) -> str:
     """
     message = re.sub(r", or header=False(?= if)", "; or pass --no-header", message)
     message = message.replace("header=False", "--no-header")
+    if "--names" not in options:
+        message = message.replace(" unless names=[...] lists them", "")
     message = re.sub(r"columns=\{([^}]*)\}", lambda found: f"--columns {_pairs(found[1])}", message)
     message = _SETTING.sub(lambda found: _as_option(found, options), message)
     message = _SUBJECT.sub(lambda subject: _each_option(subject[0], options), message)

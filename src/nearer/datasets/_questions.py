@@ -117,6 +117,10 @@ def checked_noise(noise: float | str | Loss) -> Noise:
     """A share of answers to flip, or the loss whose probabilities the answers follow."""
     if not isinstance(noise, str | Loss):
         return checked_share("noise", noise, 0.5)
+    if isinstance(noise, str) and noise not in LOSSES:
+        raise InputError(
+            f"noise must be a number from 0 to 0.5 or the name of a loss such as 'ste', not {noise!r}"
+        )
     loss = find(noise)
     if not loss.has_probability:
         models = ", ".join(name for name, model in LOSSES.items() if model.has_probability)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from nearer.comparisons import Comparisons
 from nearer.kernels.base import KernelModel
 from nearer.plotting._lines import draw_line
 from nearer.plotting._names import note_left_out, place_names
@@ -109,6 +110,8 @@ def checked_points(embedding: Any) -> np.ndarray:
     if isinstance(embedding, KernelModel):
         embedding = embedding.embedding(2)
     try:
+        if isinstance(embedding, Comparisons):  # whose array holds indices, not coordinates
+            raise TypeError
         points = np.asarray(getattr(embedding, "embedding_", embedding), dtype=float)
     except (TypeError, ValueError):
         raise ValueError(

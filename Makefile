@@ -21,7 +21,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.core
-	$(PIP) --editable ".[dev]"
+	$(PIP) --editable ".[dev,torch]"
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.dev

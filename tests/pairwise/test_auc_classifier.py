@@ -259,7 +259,7 @@ def test_settings_that_cannot_be(rare, settings, message):
 def test_labels_that_cannot_be(rare):
     X, y = rare
     with pytest.raises(
-        InputError, match="y holds one class only, 0: a pair takes a row of each of two classes"
+        InputError, match="y holds one class only, 0, but a pair takes a row of each of two classes"
     ):
         AUCClassifier().fit(X, np.zeros(len(X), int))
     model = AUCClassifier(random_state=0).partial_fit(X[:100], y[:100])

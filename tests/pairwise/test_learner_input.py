@@ -69,7 +69,7 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("X", "y", "settings", "message"),
     [
-        (ROWS, np.ones(20), {}, "y holds one class only, 1.0: a pair takes a row of each of two classes"),
+        (ROWS, np.ones(20), {}, "y holds one class only, 1.0, but a pair takes a row of each of two classes"),
         (
             ROWS,
             np.arange(20) % 3,
@@ -82,7 +82,7 @@ def changed(row, column, value):
         (changed(3, 1, -np.inf), LABELS, {}, "features hold infinity in row 3, column 1"),
         (sparse.csr_matrix(changed(4, 2, np.nan)), LABELS, {}, "features hold NaN in row 4, column 2"),
         (ROWS, LABELS, {"pair": "ranking", "groups": np.arange(20)}, "no group has rows of different grades"),
-        (ROWS, np.ones(20), {"pair": "ranking"}, "no group has rows of different grades"),
+        (ROWS, np.ones(20), {"pair": "ranking"}, "all grades of y are equal"),
         (ROWS, LABELS, {"pair": "ranking", "groups": [1, 2]}, r"groups has shape \(2,\), but X has 20 rows"),
         (ROWS, LABELS, {"groups": np.arange(20)}, "groups are for pair='ranking', but pair is 'auc'"),
         (ROWS, np.array(list("ab") * 10), {"pair": "ranking"}, "pair='ranking' needs grades, numbers"),

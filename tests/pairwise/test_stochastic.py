@@ -13,7 +13,7 @@ from nearer.losses.margins import MARGIN_LOSSES, HingeLoss, LogisticLoss, Margin
 from nearer.pairwise import _walker
 from nearer.pairwise._decks import deck_of
 from nearer.pairwise.pairs import Pairs, ready
-from nearer.pairwise.solvers import DSGD, OLP, OPAUC, PAIRWISE_SOLVERS, SOLAM, AdaDSG, find_pairwise_solver
+from nearer.pairwise.solvers import DSGD, OLP, OPAUC, SOLAM, AdaDSG
 from nearer.pairwise.state import Limits, State
 from tests.pairwise.plain import value_and_gradient
 
@@ -339,14 +339,6 @@ def test_memory_of_a_step_does_not_grow_with_the_rows(kind):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0] + 20_000
-
-
-def test_names():
-    assert set(PAIRWISE_SOLVERS) == {"adadsg", "dsgd", "olp", "opauc", "solam"}
-    assert find_pairwise_solver("opauc") == OPAUC()
-    assert find_pairwise_solver(OLP(buffer=10)) == OLP(buffer=10)
-    with pytest.raises(InputError, match="one of adadsg, dsgd, olp, opauc, solam"):
-        find_pairwise_solver("sgd")
 
 
 @pytest.mark.parametrize(

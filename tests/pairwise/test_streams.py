@@ -109,7 +109,9 @@ class TestReservoir:
         X = kind(np.random.default_rng(0).normal(size=(30, 3)))
         reservoir = Reservoir(5)
         reservoir.add(Pairs(X, np.arange(20), np.arange(20, 22)), np.random.default_rng(1))
-        again = Reservoir.resumed(5, reservoir.stored(), (20, 2))
+        arrays: dict[str, np.ndarray] = {}
+        reservoir.store(arrays)
+        again = Reservoir.resumed(5, arrays, (20, 2))
         for side, count in enumerate((5, 2)):
             assert again.count(side) == count
             assert abs(again.rows[side] - reservoir.rows[side]).max() == 0

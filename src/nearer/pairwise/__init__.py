@@ -3,7 +3,7 @@
 The estimators are `nearer.AUCClassifier` and `nearer.PairwiseLearner`; here is what they are made of.
 
 >>> sorted(PAIRWISE_SOLVERS)
-['adadsg', 'dsgd', 'olp', 'opauc', 'solam']
+['adadsg', 'dsgd', 'exact', 'olp', 'opauc', 'solam']
 """
 
 from __future__ import annotations

@@ -18,9 +18,10 @@ from nearer.pairwise._watching import Watching, watching
 from nearer.pairwise.drawn import check_draws
 from nearer.pairwise.exactly import Exact
 from nearer.pairwise.inputs import check_not_constant, checked_rows
-from nearer.pairwise.learning import Setting, find_pair_solver, learn, learn_kernel_weights
-from nearer.pairwise.maps import Joined, features_of, fit_map, scores_of
+from nearer.pairwise.learning import Setting, learn, learn_kernel_weights
+from nearer.pairwise.maps import Joined, features_of, fit_map, is_map_of, scores_of
 from nearer.pairwise.networks import FittedNetwork, is_network
+from nearer.pairwise.solvers import find_pairwise_solver
 from nearer.pairwise.sources import Dealer
 from nearer.pairwise.state import State
 from nearer.pairwise.tasks import Task, TwoClassTask
@@ -49,6 +50,13 @@ class Learned:
     seed: int
     chunks: int
     kernel_weights: np.ndarray | None = None
+
+    def fits(self, model: Any, task: Task) -> bool:
+        """Whether a stream can go on with this model and these pairs."""
+        if is_network(model) or isinstance(self.row_map, FittedNetwork):
+            is_same = is_network(model) and isinstance(self.row_map, FittedNetwork)
+            return is_same and self.row_map.is_metric == task.is_metric
+        return is_map_of(self.row_map, model) and ("unit" in self.state.numbers) == task.is_metric
 
     def outputs(self, X: Any) -> np.ndarray:
         """Scores of rows."""
@@ -88,7 +96,7 @@ class PairwiseModel(BaseEstimator):
     def _setting(self, watch: Watching, stream: bool) -> Setting:
         """The parameters, checked."""
         not_negative("regularization", self.regularization)
-        solver = find_pair_solver(self.solver)
+        solver = find_pairwise_solver(self.solver)
         if is_network(self.model):
             check_draws(solver)
         n_components = getattr(self, "n_components", None)
@@ -99,6 +107,10 @@ class PairwiseModel(BaseEstimator):
     def _learn(self, X: Any, task: Task, setting: Setting) -> None:
         """Begin anew, or go on where a stream has begun."""
         learned = getattr(self, "learned_", None) if setting.stream else None
+        if learned is not None and not learned.fits(self.model, task):
+            raise InputError(
+                "the stream began with another kind of model or pair: keep them, or call fit to begin anew"
+            )
         if learned is None:
             seed = int(generator(self.random_state).integers(2**62))
             learned = self._begin(X, task, setting, seed)

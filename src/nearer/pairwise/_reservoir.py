@@ -10,6 +10,7 @@ from scipy import sparse
 from nearer.pairwise.pairs import Pairs
 
 _SIDES = ("positive", "negative")
+_PARTS = ("data", "indices", "indptr")
 
 
 class Reservoir:
@@ -29,29 +30,30 @@ class Reservoir:
 
     @classmethod
     def resumed(cls, size: int, arrays: dict[str, np.ndarray], seen: tuple[int, int]) -> Reservoir:
-        """The one that `stored` wrote, after `seen` rows of each class."""
+        """The one that `store` wrote, after `seen` rows of each class."""
         kept = cls(size)
         kept.seen = list(seen)
         for side, name in enumerate(_SIDES):
             if f"{name} rows" in arrays:
                 kept.rows[side] = arrays[f"{name} rows"]
             elif f"{name} data" in arrays:
-                parts = [arrays[f"{name} {part}"] for part in ("data", "indices", "indptr")]
+                parts = [arrays[f"{name} {part}"] for part in _PARTS]
                 shape = tuple(int(length) for length in arrays[f"{name} shape"])
                 kept.rows[side] = sparse.csr_matrix(tuple(parts), shape=shape)
         return kept
 
-    def stored(self) -> dict[str, np.ndarray]:
-        """The rows as arrays alone."""
-        arrays: dict[str, np.ndarray] = {}
+    def store(self, arrays: dict[str, np.ndarray]) -> None:
+        """Put the rows, as arrays alone, in the place of those that are there."""
+        for name in _SIDES:
+            for part in ("rows", *_PARTS, "shape"):  # they may have been of the other kind, dense or sparse
+                arrays.pop(f"{name} {part}", None)
         for name, rows in zip(_SIDES, self.rows, strict=True):
             if sparse.issparse(rows):
-                for part in ("data", "indices", "indptr"):
+                for part in _PARTS:
                     arrays[f"{name} {part}"] = getattr(rows, part)
                 arrays[f"{name} shape"] = np.array(rows.shape)
             elif rows is not None:
                 arrays[f"{name} rows"] = rows
-        return arrays
 
     def count(self, side: int) -> int:
         return 0 if self.rows[side] is None else self.rows[side].shape[0]
@@ -99,6 +101,8 @@ class Reservoir:
 
 
 def _stacked(matrices: list[Any]) -> Any:
+    """All rows in one matrix, dense or sparse as the first is: chunks of a stream may be either."""
     if sparse.issparse(matrices[0]):
         return sparse.vstack(matrices, format="csr")
-    return np.concatenate([matrix.astype(matrices[0].dtype, copy=False) for matrix in matrices])
+    arrays = [matrix.toarray() if sparse.issparse(matrix) else matrix for matrix in matrices]
+    return np.concatenate([array.astype(matrices[0].dtype, copy=False) for array in arrays])

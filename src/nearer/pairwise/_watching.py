@@ -10,6 +10,7 @@ from typing import Any
 
 from nearer._interrupting import interrupt_between
 from nearer._validation import positive
+from nearer.errors import InputError
 from nearer.pairwise.doubly_stochastic import AdaDSG
 from nearer.pairwise.state import Limits, PairProgress, State
 
@@ -109,6 +110,8 @@ def watching(
     """
     if max_seconds is not None:
         positive("max_seconds", max_seconds)
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function or None, not {callback!r}")
     pressed: Callable[[], bool] = bool
     try:
         with ExitStack() as stack:

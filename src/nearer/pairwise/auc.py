@@ -16,7 +16,7 @@ from nearer._random import RandomState
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._model import Learned, PairwiseModel, goes_on
-from nearer.pairwise.inputs import binary_classes, checked_data, positive_rows, two_classes
+from nearer.pairwise.inputs import binary_classes, checked_data, classes_of_stream, positive_rows
 from nearer.pairwise.learning import Setting
 from nearer.pairwise.networks import FittedNetwork, is_network
 from nearer.pairwise.scoring import share_in_order
@@ -150,7 +150,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
             Labels of two classes; the one that sorts last is the positive one.
         """
         self._check()
-        rows, labels = checked_data(self, X, y, reset=True)
+        rows, labels = checked_data(self, X, y, reset=True, learned=True)
         self.classes_ = binary_classes(labels)
         task = TwoClassTask(positive_rows(labels, self.classes_))
         with self._watching(stream=False) as watch:
@@ -175,9 +175,8 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         """
         self._check()
         begun = hasattr(self, "learned_")
-        rows, labels = checked_data(self, X, y, reset=not begun)
-        if not begun:
-            self.classes_ = binary_classes(labels) if classes is None else two_classes(classes)
+        rows, labels = checked_data(self, X, y, reset=not begun, learned=True)
+        self.classes_ = classes_of_stream(self.classes_ if begun else None, labels, classes)
         task = TwoClassTask(positive_rows(labels, self.classes_))
         recent = Recent.of(self.learned_.outputs(rows), task.positive, honest=True) if begun else None
         with self._watching(stream=True) as watch:

@@ -147,5 +147,5 @@ class _Buffer:
             filled = min(int(self._seen[side]), self._rows.shape[1])
             if filled > 0:
                 self._kept.rows[side] = self._X[self._rows[side, :filled]]
-        state.arrays.update(self._kept.stored())
+        self._kept.store(state.arrays)
         state.arrays["seen"] = self._seen

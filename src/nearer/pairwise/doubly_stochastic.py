@@ -11,9 +11,9 @@ from nearer._kernels.pairwise_reference import POWER, T
 from nearer._validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
+from nearer.pairwise._courses import ClassesCourse, Course, Steps
 from nearer.pairwise._reservoir import Reservoir
-from nearer.pairwise._walker import Walker
-from nearer.pairwise._weights import POWER_OF_AVERAGE, LinearWeights, floor_of, length_of, probe, rule_of
+from nearer.pairwise._weights import POWER_OF_AVERAGE, floor_of, length_of, rule_of
 from nearer.pairwise.base import PairSolver
 from nearer.pairwise.pairs import Pairs
 from nearer.pairwise.state import State, Watch
@@ -24,7 +24,7 @@ _FLOOR = 0.5
 
 @dataclass(frozen=True)
 class _DoublyStochastic(PairSolver):
-    """What AdaDSG and DSGD share: how a stage is walked."""
+    """What AdaDSG and DSGD share: how a stage is walked, and how a stream is cut into stages."""
 
     step: str | float = "auto"
     average: str = "weighted"
@@ -39,10 +39,9 @@ class _DoublyStochastic(PairSolver):
                 raise InputError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
         whole("buffer", self.buffer)
 
-    def _stage(
-        self, walker: Walker, state: State, watch: Watch, rule: np.ndarray, steps: int, size: int
-    ) -> None:
+    def _stage(self, walker: Steps, watch: Watch, rule: np.ndarray, steps: int, size: int) -> None:
         """Up to `steps` steps of a stage of `size`, and their row in the history."""
+        state = watch.state
         met, total, first_length = 0, 0.0, length_of(rule)
         while met < steps and not watch.over:
             count = min(watch.room(steps - met), steps - met)
@@ -60,7 +59,7 @@ class _DoublyStochastic(PairSolver):
             watch.made(made, loss, lambda: self._answer(walker))
         state.record(total / max(met, 1), first_length)
 
-    def _answer(self, walker: Walker) -> np.ndarray:
+    def _answer(self, walker: Steps) -> np.ndarray:
         walker.finish()
         return walker.weights.last() if self.average == "last" else walker.weights.average()
 
@@ -73,13 +72,18 @@ class _DoublyStochastic(PairSolver):
         floor = 1 / self.step if isinstance(self.step, float | int) else floor_of(state, loss, _FLOOR)
         return rule_of(floor * max(state.repeats, 1), mu, power, proximal=True)
 
-    def _walker(self, pairs: Pairs, loss: MarginLoss, state: State, rng: np.random.Generator) -> Walker:
-        weights = LinearWeights.resumed(state.arrays, state.w)
-        return Walker(pairs, loss, weights, self.walk, int(rng.integers(2**62)))
+    def _keep(self, course: Course, state: State) -> None:
+        """Let the state hold the answer, and what it takes to go on."""
+        if course.steps is not None:  # there was a stage
+            state.w = self._answer(course.steps)
+            state.arrays.update(course.steps.weights.stored())
 
-    def _keep(self, walker: Walker, state: State) -> None:
-        state.w = self._answer(walker)
-        state.arrays.update(walker.weights.stored())
+    def _run_batch(
+        self, pairs: Pairs, loss: MarginLoss, regularization: float, rng: np.random.Generator, watch: Watch
+    ) -> None:
+        course = ClassesCourse(pairs, loss, self.walk, watch.state, rng)
+        self._schedule(course, loss, regularization, watch)
+        self._keep(course, watch.state)
 
     def _run_stream(
         self, pairs: Pairs, loss: MarginLoss, regularization: float, rng: np.random.Generator, watch: Watch
@@ -90,36 +94,30 @@ class _DoublyStochastic(PairSolver):
         joined = kept.join(pairs, rng)
         kept.add(pairs, rng)
         state.positives, state.negatives = kept.seen
-        left = 2 * pairs.n_rows if min(len(joined.positives), len(joined.negatives)) > 0 else 0
-        if left > 0:
-            probe(state, joined)
-            walker = self._walker(joined, loss, state, rng)
-            while left > 0 and not watch.over:
-                before = state.steps
-                self._part_of_stage(walker, joined, watch, loss, regularization, rng, left)
-                left -= state.steps - before
-            self._keep(walker, state)
-        state.arrays.update(kept.stored())
+        if min(len(joined.positives), len(joined.negatives)) > 0:
+            course = ClassesCourse(joined, loss, self.walk, state, rng)
+            self._chunk(course, loss, regularization, watch, 2 * pairs.n_rows)
+            self._keep(course, state)
+        kept.store(state.arrays)
 
-    def _part_of_stage(
-        self,
-        walker: Walker,
-        pairs: Pairs,
-        watch: Watch,
-        loss: MarginLoss,
-        regularization: float,
-        rng: np.random.Generator,
-        most: int,
+    def _schedule(self, course: Course, loss: MarginLoss, regularization: float, watch: Watch) -> None:
+        """All stages of a fit."""
+        raise NotImplementedError
+
+    def _chunk(
+        self, course: Course, loss: MarginLoss, regularization: float, watch: Watch, left: int
     ) -> None:
-        """Go on with the stage of a stream, or begin its next."""
+        """So many steps over a chunk of a stream, in stages that reach over chunks."""
         state = watch.state
-        if state.position >= state.size:
-            state.stage, state.position = state.stage + 1, 0
-            state.size = self._next_size(state)
-        rule = self._rule(state, loss, regularization / np.sqrt(state.size))
-        rule[T] = state.position
-        walker.begin(len(pairs.positives), len(pairs.negatives), rng)
-        self._stage(walker, state, watch, rule, min(most, state.size - state.position), state.size)
+        while left > 0 and not watch.over:
+            if state.position >= state.size:
+                state.stage, state.position = state.stage + 1, 0
+                state.size = self._next_size(state)
+            walker, before = course.begin(None), state.steps
+            rule = self._rule(state, loss, regularization / np.sqrt(state.size))
+            rule[T] = state.position
+            self._stage(walker, watch, rule, min(left, state.size - state.position), state.size)
+            left -= state.steps - before
 
     def _next_size(self, state: State) -> int:
         raise NotImplementedError
@@ -173,26 +171,17 @@ class AdaDSG(_DoublyStochastic):
         whole("start", self.start)
         whole("stages", self.stages)
 
-    def _run_batch(
-        self, pairs: Pairs, loss: MarginLoss, regularization: float, rng: np.random.Generator, watch: Watch
-    ) -> None:
-        state, n = watch.state, pairs.n_rows
-        walker: Walker | None = None
+    def _schedule(self, course: Course, loss: MarginLoss, regularization: float, watch: Watch) -> None:
+        state, n = watch.state, course.n_rows
         for _ in range(self.stages):
             if watch.over:
                 break
             state.stage, state.position = state.stage + 1, 0
             state.size = min(self._next_size(state), n)
-            shown = _shares(pairs, state.size)
-            if walker is None:
-                probe(state, Pairs(pairs.X, pairs.positives[: shown[0]], pairs.negatives[: shown[1]]))
-                walker = self._walker(pairs, loss, state, rng)
             state.repeats += state.size == n
-            walker.begin(*shown, rng)
+            walker = course.begin(state.size)
             rule = self._rule(state, loss, regularization / np.sqrt(state.size))
-            self._stage(walker, state, watch, rule, state.size, state.size)
-        if walker is not None:
-            self._keep(walker, state)
+            self._stage(walker, watch, rule, state.size, state.size)
 
     def _next_size(self, state: State) -> int:
         return 2 * max(state.size, self.start)
@@ -233,31 +222,17 @@ class DSGD(_DoublyStochastic):
         super().__post_init__()
         whole("passes", self.passes)
 
-    def _run_batch(
-        self, pairs: Pairs, loss: MarginLoss, regularization: float, rng: np.random.Generator, watch: Watch
-    ) -> None:
-        state, n = watch.state, pairs.n_rows
-        probe(state, pairs)
-        walker = self._walker(pairs, loss, state, rng)
+    def _schedule(self, course: Course, loss: MarginLoss, regularization: float, watch: Watch) -> None:
+        state, n = watch.state, course.n_rows
         state.stage, state.size, state.position = state.stage + 1, self.passes * n, 0
         for _ in range(self.passes):
             if watch.over:
                 break
             state.repeats += 1
-            walker.begin(len(pairs.positives), len(pairs.negatives), rng)
+            walker = course.begin(None)
             rule = self._rule(state, loss, regularization / np.sqrt(n))
             rule[T] = state.position
-            self._stage(walker, state, watch, rule, n, state.size)
-        self._keep(walker, state)
+            self._stage(walker, watch, rule, n, state.size)
 
     def _next_size(self, state: State) -> int:
         return max(state.samples, 1)
-
-
-def _shares(pairs: Pairs, size: int) -> tuple[int, int]:
-    """How many of `size` rows are of either class: half, or what there is.
-
-    A step takes one row of each, so a stage in which a class is rare would see little of it, again and again.
-    """
-    n_positives = min(len(pairs.positives), max(size // 2, size - len(pairs.negatives)))
-    return n_positives, size - n_positives

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer._kernels.pairwise_reference import T
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
+from nearer.pairwise._courses import Course, Steps
 from nearer.pairwise._walker import Walker
 from nearer.pairwise._weights import LinearWeights
 from nearer.pairwise.doubly_stochastic import DSGD, AdaDSG
@@ -90,6 +90,19 @@ def linear_walker(
     return DrawnWalker(X, source, loss, LinearWeights.resumed(state.arrays, state.w), rng)
 
 
+class _DrawnCourse(Course):
+    """Pairs of a source; steps go on over all of them until a stage counts on fewer."""
+
+    def __init__(self, source: Source, steps: Steps):
+        self._source, self.n_rows = source, source.n_rows
+        self.steps: Steps = steps
+
+    def begin(self, size: int | None) -> Steps:
+        if size is not None:
+            self._source.count_on(size)
+        return self.steps
+
+
 def run_drawn(
     solver: Any,
     source: Source,
@@ -122,15 +135,15 @@ def run_drawn(
     seen = state.numbers.get("distances", 0.0)
     state.numbers["distance"] = state.numbers.get("distance", 0.0) + PROBED * walker.probe()
     state.numbers["distances"] = seen + PROBED
+    course = _DrawnCourse(source, walker)
     with np.errstate(over="ignore", invalid="ignore"):  # divergence is watched for, not warned of
         if stream:
             state.positives += source.n_rows
-            _stream(solver, source, walker, loss, regularization, watch)
+            solver._chunk(course, loss, regularization, watch, 2 * source.n_rows)
         else:
             state.positives = max(state.positives, source.n_rows)
-            stages = _doubling if isinstance(solver, AdaDSG) else _passes
-            stages(solver, source, walker, loss, regularization, watch)
-    solver._keep(walker, state)
+            solver._schedule(course, loss, regularization, watch)
+    solver._keep(course, state)
     if not np.isfinite(state.w).all():
         state.w = before
         watch.stop("diverged")
@@ -144,64 +157,3 @@ def check_draws(solver: Any) -> None:
             f"the solver {solver.name!r} is for rows of two classes and linear scores of them: choose 'adadsg' or "
             f"'dsgd' for this pair and model"
         )
-
-
-def _doubling(
-    solver: AdaDSG,
-    source: Source,
-    walker: Strides | DrawnWalker,
-    loss: MarginLoss,
-    regularization: float,
-    watch: Watch,
-) -> None:
-    state, n = watch.state, source.n_rows
-    for _ in range(solver.stages):
-        if watch.over:
-            break
-        state.stage, state.position = state.stage + 1, 0
-        state.size = min(solver._next_size(state), n)
-        state.repeats += state.size == n
-        source.count_on(state.size)
-        rule = solver._rule(state, loss, regularization / np.sqrt(state.size))
-        solver._stage(walker, state, watch, rule, state.size, state.size)  # type: ignore[arg-type]
-
-
-def _passes(
-    solver: DSGD,
-    source: Source,
-    walker: Strides | DrawnWalker,
-    loss: MarginLoss,
-    regularization: float,
-    watch: Watch,
-) -> None:
-    state, n = watch.state, source.n_rows
-    state.stage, state.size, state.position = state.stage + 1, solver.passes * n, 0
-    for _ in range(solver.passes):
-        if watch.over:
-            break
-        state.repeats += 1
-        rule = solver._rule(state, loss, regularization / np.sqrt(n))
-        rule[T] = state.position
-        solver._stage(walker, state, watch, rule, n, state.size)  # type: ignore[arg-type]
-
-
-def _stream(
-    solver: AdaDSG | DSGD,
-    source: Source,
-    walker: Strides | DrawnWalker,
-    loss: MarginLoss,
-    regularization: float,
-    watch: Watch,
-) -> None:
-    """Two steps for every row of the chunk, in stages that reach over chunks."""
-    state, left = watch.state, 2 * source.n_rows
-    while left > 0 and not watch.over:
-        if state.position >= state.size:
-            state.stage, state.position = state.stage + 1, 0
-            state.size = solver._next_size(state)
-        rule = solver._rule(state, loss, regularization / np.sqrt(state.size))
-        rule[T] = state.position
-        before = state.steps
-        steps = min(left, state.size - state.position)
-        solver._stage(walker, state, watch, rule, steps, state.size)  # type: ignore[arg-type]
-        left -= state.steps - before

@@ -11,6 +11,8 @@ from nearer._finite import finite_rows
 from nearer.errors import InputError
 
 _BLOCK = 1000
+#: sizes of the largest number of all rows between which squares, and their sums, are numbers too
+_LARGEST, _SMALLEST = 1e150, 1e-120
 
 
 def checked_rows(estimator: Any, X: Any, reset: bool = False) -> Any:
@@ -18,10 +20,33 @@ def checked_rows(estimator: Any, X: Any, reset: bool = False) -> Any:
     return finite_rows(_validated(estimator, X, "no_validation", reset))
 
 
-def checked_data(estimator: Any, X: Any, y: Any, reset: bool = False) -> tuple[Any, np.ndarray]:
-    """Rows as floats, dense or CSR, and their labels; with `reset` the estimator takes note of its features."""
+def checked_data(
+    estimator: Any, X: Any, y: Any, reset: bool = False, learned: bool = False
+) -> tuple[Any, np.ndarray]:
+    """Rows as floats, dense or CSR, and their labels; with `reset` the estimator takes note of its features.
+
+    `learned` says that the rows are to learn from: squares of their numbers are needed then.
+    """
     X, y = _validated(estimator, X, y, reset)
-    return finite_rows(X), y
+    X = finite_rows(X)
+    if learned:
+        _check_scale(X)
+    return X, y
+
+
+def _check_scale(X: Any) -> None:
+    """Refuse numbers whose squares are infinite, or all of which are so small that their squares are zero."""
+    numbers = X if isinstance(X, np.ndarray) else X.data[None, :]
+    with np.errstate(over="ignore", under="ignore"):
+        squares = float(np.einsum("ij,ij->", numbers, numbers))
+    if _SMALLEST**2 <= squares < np.inf or not numbers.any():
+        return
+    largest = float(max(numbers.max(), -numbers.min()))
+    if not _SMALLEST <= largest <= _LARGEST:
+        raise InputError(
+            f"the largest number of X is {largest:.0e} in size, too {'large' if largest > 1 else 'small'} to work with "
+            "its square: scale the features, for example by sklearn.preprocessing.MaxAbsScaler"
+        )
 
 
 def _validated(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
@@ -40,15 +65,18 @@ def _validated(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     return validate_data(estimator, X, y, **options)
 
 
-def binary_classes(y: np.ndarray) -> np.ndarray:
+def binary_classes(y: np.ndarray, remedy: str = "give rows of both") -> np.ndarray:
     """The two classes of labels, in order."""
     from sklearn.utils.multiclass import check_classification_targets
 
+    kinds = sorted({type(label).__name__ for label in y}) if y.dtype == object else []
+    if len(kinds) > 1:
+        raise InputError(f"y holds labels of several types, {', '.join(kinds)}: give labels of one type")
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) == 1:
         raise InputError(
-            f"y holds one class only, {_named(classes)}: a pair takes a row of each of two classes"
+            f"y holds one class only, {_named(classes)}, but a pair takes a row of each of two classes: {remedy}"
         )
     if len(classes) > 2:
         raise InputError(
@@ -64,6 +92,20 @@ def two_classes(classes: Any) -> np.ndarray:
     if len(classes) != 2:
         raise InputError(f"classes must name two classes, not {len(classes)}: {_named(classes)}")
     return classes
+
+
+def classes_of_stream(known: np.ndarray | None, y: np.ndarray, classes: Any) -> np.ndarray:
+    """The classes of a stream: those known since it began, those that a user names, or those of its first rows."""
+    if known is None:
+        if classes is None:
+            return binary_classes(y, "name both by classes=, or begin with rows of both")
+        return two_classes(classes)
+    if classes is not None and not np.array_equal(two_classes(classes), known):
+        raise InputError(
+            f"classes are {_named(two_classes(classes))}, but the stream began with {_named(known)}: name the same, or "
+            "leave them out"
+        )
+    return known
 
 
 def positive_rows(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -86,14 +128,36 @@ def checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
     groups = np.asarray(groups)
     if groups.shape != (n_rows,):
         raise InputError(f"groups has shape {groups.shape}, but X has {n_rows} rows: give one group a row")
+    _check_groups(groups)
     return groups
+
+
+def _is_missing(value: Any) -> bool:
+    """None and NaN; pandas' NA answers no comparison."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def _check_groups(groups: np.ndarray) -> None:
+    """Refuse missing groups, and those that have no order."""
+    if groups.dtype == object:
+        missing = np.array([_is_missing(group) for group in groups], dtype=bool)
+        kinds = sorted({type(group).__name__ for group in groups[~missing]})
+        if len(kinds) > 1:
+            raise InputError(
+                f"groups hold values of several types, {', '.join(kinds)}: give numbers or strings"
+            )
+    else:
+        missing = groups != groups
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(f"groups hold {groups[row]} in row {row}: say of every row which group it is in")
 
 
 def checked_grades(y: np.ndarray) -> np.ndarray:
     """Labels that have an order: numbers or booleans."""
     if y.dtype.kind not in "biuf":
         raise InputError(
-            f"pair='ranking' needs grades, numbers of which the higher is better, not {y.dtype} labels such as {y[0]!r}"
+            f"pair='ranking' needs grades, numbers of which the higher is better, not labels such as {_named(y[:1])}"
         )
     return y
 

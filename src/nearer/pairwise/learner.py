@@ -20,8 +20,8 @@ from nearer.pairwise.inputs import (
     checked_grades,
     checked_groups,
     checked_rows,
+    classes_of_stream,
     positive_rows,
-    two_classes,
 )
 from nearer.pairwise.maps import Rows, features_of
 from nearer.pairwise.metric import components_of
@@ -145,12 +145,12 @@ class PairwiseLearner(PairwiseModel):
             equal are ignored; `result_.details["groups_without_pairs"]` counts them.
         """
         self._check()
-        rows, labels = checked_data(self, X, y, reset=True)
+        rows, labels = checked_data(self, X, y, reset=True, learned=True)
         if self.pair == "auc":
             self.classes_ = binary_classes(labels)
         task = self._task(labels, groups)
         if not task.has_pairs():
-            raise InputError(self._why_no_pairs())
+            raise InputError(self._why_no_pairs(groups))
         with self._watching(stream=False) as watch:
             self._learn(rows, task, self._setting(watch, stream=False))
         return self
@@ -178,9 +178,11 @@ class PairwiseLearner(PairwiseModel):
         """
         self._check()
         begun = hasattr(self, "learned_")
-        rows, labels = checked_data(self, X, y, reset=not begun)
-        if self.pair == "auc" and not begun:
-            self.classes_ = binary_classes(labels) if classes is None else two_classes(classes)
+        rows, labels = checked_data(self, X, y, reset=not begun, learned=True)
+        if self.pair == "auc":
+            self.classes_ = classes_of_stream(
+                getattr(self, "classes_", None) if begun else None, labels, classes
+            )
         task = self._task(labels, groups)
         with self._watching(stream=True) as watch:
             self._learn(rows, task, self._setting(watch, stream=True))
@@ -202,6 +204,7 @@ class PairwiseLearner(PairwiseModel):
         """
         check_is_fitted(self, "learned_")
         rows, labels = checked_data(self, X, y)
+        self._check_groups(groups)
         if self.pair == "metric":
             return nearness_auc(self._embedded(rows), labels)
         scores = self.learned_.outputs(rows)
@@ -272,8 +275,7 @@ class PairwiseLearner(PairwiseModel):
     # -- checks --------------------------------------------------------------------------------------------------
 
     def _task(self, y: np.ndarray, groups: Any) -> Task:
-        if groups is not None and isinstance(self.pair, str) and self.pair != "ranking":
-            raise InputError(f"groups are for pair='ranking', but pair is {self.pair!r}: leave groups out")
+        self._check_groups(groups)
         groups = checked_groups(groups, len(y))
         if callable(self.pair):
             return OwnTask(self.pair, y, groups)
@@ -283,6 +285,10 @@ class PairwiseLearner(PairwiseModel):
             return AlikeTask(y)
         return GradedTask(checked_grades(y), groups)
 
+    def _check_groups(self, groups: Any) -> None:
+        if groups is not None and isinstance(self.pair, str) and self.pair != "ranking":
+            raise InputError(f"groups are for pair='ranking', but pair is {self.pair!r}: leave groups out")
+
     def _check(self) -> None:
         if not callable(self.pair) and self.pair not in _PAIRS:
             raise InputError(f"pair must be one of {', '.join(_PAIRS)} or a function, not {self.pair!r}")
@@ -291,7 +297,9 @@ class PairwiseLearner(PairwiseModel):
             if self.pair != "metric":
                 raise InputError("n_components is for pair='metric': leave it out")
 
-    def _why_no_pairs(self) -> str:
+    def _why_no_pairs(self, groups: Any) -> str:
         if self.pair == "metric":
             return "y has no two rows of one label, or no two labels: a distance is learned from pairs of both kinds"
+        if groups is None:
+            return "all grades of y are equal, so that no row should score higher than another: give grades that differ"
         return "no group has rows of different grades: make larger groups, or leave groups out"

@@ -10,12 +10,10 @@ import numpy as np
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._watching import Watching, planned_steps
-from nearer.pairwise.base import PairSolver
 from nearer.pairwise.drawn import check_draws, linear_walker, run_drawn
 from nearer.pairwise.exactly import Exact
 from nearer.pairwise.maps import Joined, Mapped, features_of
 from nearer.pairwise.metric import MetricWalker, start_of_metric
-from nearer.pairwise.solvers import PAIRWISE_SOLVERS
 from nearer.pairwise.sources import Dealer
 from nearer.pairwise.state import State
 from nearer.pairwise.tasks import Task, TwoClassTask
@@ -58,22 +56,6 @@ class Setting:
             "limits": self.watching.limits(self.share),
             "callback": self.watching.callback(planned, self.ask),
         }
-
-
-def find_pair_solver(solver: Any) -> Any:
-    """The solver for a name, or the object itself.
-
-    >>> find_pair_solver("exact")
-    Exact(tol=1e-06, max_iterations=200)
-    """
-    if isinstance(solver, PairSolver | Exact):
-        return solver
-    if isinstance(solver, str) and solver == Exact.name:
-        return Exact()
-    if isinstance(solver, str) and solver in PAIRWISE_SOLVERS:
-        return PAIRWISE_SOLVERS[solver]
-    names = ", ".join([*PAIRWISE_SOLVERS, Exact.name])
-    raise InputError(f"solver must be one of {names} or a solver object of nearer.pairwise, not {solver!r}")
 
 
 def learn(

@@ -168,6 +168,10 @@ def fit_map(model: Any, X: Any, rng: np.random.Generator) -> RowMap:
         return RandomFourier().fit(X, rng)
     if isinstance(model, RandomFourier):
         return model.fit(X, rng)
+    if isinstance(model, type):
+        raise InputError(
+            f"model must be an object, not the class {model.__name__}: write {model.__name__}(...)"
+        )
     if hasattr(model, "fit") and hasattr(model, "transform"):
         from sklearn.base import clone
 
@@ -177,6 +181,22 @@ def fit_map(model: Any, X: Any, rng: np.random.Generator) -> RowMap:
         f"model must be 'linear', 'rff', a RandomFourier, a transformer, a torch module or a list of kernels, not "
         f"{model!r}"
     )
+
+
+def is_map_of(row_map: RowMap, model: Any) -> bool:
+    """Whether a map is of the kind that a model stands for.
+
+    >>> is_map_of(Rows(2), "linear"), is_map_of(Rows(2), "rff")
+    (True, False)
+    """
+    if isinstance(model, list | tuple):
+        return isinstance(row_map, Joined) and len(row_map.parts) == len(model)
+    if isinstance(model, str) and model == "linear":
+        return isinstance(row_map, Rows)
+    if isinstance(model, RandomFourier) or (isinstance(model, str) and model == "rff"):
+        width = model.n_components if isinstance(model, RandomFourier) else RandomFourier().n_components
+        return isinstance(row_map, FourierMap) and row_map.width == width
+    return isinstance(row_map, Transformed)
 
 
 class Mapped:

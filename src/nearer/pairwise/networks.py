@@ -58,6 +58,8 @@ class Network:
 
 def is_network(model: Any) -> bool:
     """Whether a model is a torch module or a `Network`; torch is not imported to find out."""
+    if isinstance(model, type):
+        return False
     return isinstance(model, Network) or (hasattr(model, "state_dict") and hasattr(model, "forward"))
 
 
@@ -69,7 +71,12 @@ class FittedNetwork:
 
         self.network = model if isinstance(model, Network) else Network(model)
         self.is_metric = is_metric
-        self.module = copy.deepcopy(self.network.module).to(self.network.device)
+        try:
+            self.module = copy.deepcopy(self.network.module).to(self.network.device)
+        except RuntimeError as error:
+            raise InputError(
+                f"torch cannot work on the device {self.network.device!r}: choose 'cpu'"
+            ) from error
         self.threshold = torch.ones((), device=self.network.device, requires_grad=is_metric)
         shrunk = [{"params": [p for p in self.module.parameters() if p.requires_grad]}]
         free = [{"params": [self.threshold], "weight_decay": 0.0}] if is_metric else []
@@ -92,9 +99,10 @@ class FittedNetwork:
 
         walker = _NetworkWalker(self, X, source, setting.loss, state, rng)
         how = setting.how(source.n_rows)
+        before = copy.deepcopy(self.module.state_dict()), self.threshold.detach().clone()
         with torch.random.fork_rng(devices=[]):  # dropout draws from our seed and leaves torch's own alone
             torch.manual_seed(int(rng.integers(2**62)))
-            return run_drawn(
+            found = run_drawn(
                 setting.solver,
                 source,
                 walker,
@@ -104,6 +112,11 @@ class FittedNetwork:
                 stream=setting.stream,
                 **how,
             )
+        if found.stop_reason == "diverged":  # the last parameters that were numbers
+            self.module.load_state_dict(before[0])
+            with torch.no_grad():
+                self.threshold.copy_(before[1])
+        return found
 
     def margins(self, X: Any, rows: np.ndarray, others: np.ndarray) -> Any:
         """Margins of pairs, as a tensor."""
@@ -125,7 +138,16 @@ class FittedNetwork:
         import torch
 
         dense = rows.toarray() if sparse.issparse(rows) else rows
-        out = self.module(torch.as_tensor(np.asarray(dense, np.float32), device=self.network.device))
+        with np.errstate(over="ignore"):
+            single = np.asarray(dense, np.float32)
+        if not np.isfinite(single).all():
+            raise InputError("features above 3e+38 are infinite in a network's single precision: scale them")
+        try:
+            out = self.module(torch.as_tensor(single, device=self.network.device))
+        except RuntimeError as error:
+            raise InputError(
+                f"the module fails on rows of {dense.shape[1]} features in single precision: {error}"
+            ) from error
         if not self.is_metric and out.ndim == 2 and out.shape[1] == 1:
             out = out[:, 0]
         if out.ndim != 1 + self.is_metric or len(out) != len(dense):

@@ -117,7 +117,7 @@ def choose_threshold(rows: Scored, criterion: str, calibration: Any) -> float:
     if criterion == "accuracy" or rows.share in (0.0, 1.0):  # of one class alone there is no other cut
         return calibration.score_at(0.5)
     if criterion == "balanced":
-        return calibration.score_at(rows.share)
+        return calibration.score_at(calibration.share(rows))
     order = np.argsort(rows.scores, kind="stable")
     ascending, weights = rows.scores[order], rows.weights[order]
     # rows, and positive ones, from each place on
@@ -142,6 +142,10 @@ class Sigmoid:
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         return expit(self.slope * scores + self.offset)
 
+    def share(self, rows: Scored) -> float:
+        """The mean probability of the rows it was fitted to: with few of them, not quite the share of positive ones."""
+        return float(rows.weights @ _platt_targets(rows) / rows.weights.sum())
+
     def score_at(self, probability: float) -> float:
         """The score of this probability."""
         return (math.log(probability / (1 - probability)) - self.offset) / self.slope
@@ -156,6 +160,10 @@ class Staircase:
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         return np.interp(scores, self.scores, self.probabilities)
+
+    def share(self, rows: Scored) -> float:
+        """The mean probability of the rows it was fitted to."""
+        return rows.share
 
     def score_at(self, probability: float) -> float:
         """The score where this probability is passed; the middle of a step that has it."""
@@ -201,8 +209,7 @@ def calibrate(rows: Scored, kind: str) -> Any:
 
 def _sigmoid(rows: Scored) -> Sigmoid:
     """Logistic regression on one number by Newton's method, with Platt's targets: never quite 0 or 1."""
-    positives, negatives = int(rows.positive.sum()), int((~rows.positive).sum())
-    targets = np.where(rows.positive, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    targets = _platt_targets(rows)
     centre, spread = float(rows.scores.mean()), float(rows.scores.std())
     spread = spread if spread > 0 else 1.0
     z = np.stack([(rows.scores - centre) / spread, np.ones_like(rows.scores)])
@@ -222,6 +229,11 @@ def _sigmoid(rows: Scored) -> Sigmoid:
         found, value = found - size * step, new
     slope = max(float(found[0]), _LEAST_SLOPE) / spread
     return Sigmoid(slope, float(found[1]) - slope * centre)
+
+
+def _platt_targets(rows: Scored) -> np.ndarray:
+    positives, negatives = int(rows.positive.sum()), int((~rows.positive).sum())
+    return np.where(rows.positive, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 
 
 def _log_loss(z: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> float:

@@ -1,0 +1,210 @@
+"""What a new user may give to the estimators of pairs: a right answer, or one sentence that says what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from nearer import AUCClassifier, PairwiseLearner
+from nearer.errors import InputError
+from nearer.pairwise import PAIRWISE_SOLVERS, AdaDSG, Network, RandomFourier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 4))
+Y = (X[:, 0] + RNG.normal(size=300) > 1).astype(int)
+TENS = np.arange(300) // 10
+
+
+def auc(**settings):
+    return AUCClassifier(random_state=0, **settings)
+
+
+def learner(**settings):
+    return PairwiseLearner(random_state=0, **settings)
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (np.where(np.arange(300) == 7, np.nan, 1.0), "groups hold nan in row 7: say of every row"),
+        (np.array([*["a"] * 4, None, *["b"] * 295], dtype=object), "groups hold None in row 4"),
+        (pd.Series([1, pd.NA] * 150, dtype="Int64").to_numpy(dtype=object), "groups hold <NA> in row 1"),
+        (np.array([1, "a"] * 150, dtype=object), "groups hold values of several types, int, str"),
+        (np.arange(300), "no group has rows of different grades"),
+        (Y, "no group has rows of different grades"),
+        ([], r"groups has shape \(0,\), but X has 300 rows"),
+    ],
+)
+def test_groups_that_cannot_be(groups, message):
+    with pytest.raises(InputError, match=message):
+        learner(pair="ranking").fit(X, Y, groups=groups)
+
+
+def test_grades_that_are_all_equal_without_groups():
+    with pytest.raises(InputError, match="all grades of y are equal"):
+        learner(pair="ranking").fit(X, np.ones(300))
+
+
+@pytest.mark.parametrize("pair", ["auc", "metric"])
+def test_a_score_does_not_ignore_groups(pair):
+    model = learner(pair=pair).fit(X, Y)
+    with pytest.raises(InputError, match=f"groups are for pair='ranking', but pair is '{pair}'"):
+        model.score(X, Y, groups=TENS)
+
+
+def test_words_for_grades():
+    with pytest.raises(InputError, match="numbers of which the higher is better, not labels such as 'no'"):
+        learner(pair="ranking").fit(X, np.full(300, "no"))
+
+
+@pytest.mark.parametrize("labels", [[1, "a"], [None, "a"]])
+def test_labels_of_several_types(labels):
+    with pytest.raises(InputError, match=r"y holds labels of several types, .*: give labels of one type"):
+        auc().fit(X, np.array(labels, dtype=object)[Y])
+
+
+@pytest.mark.parametrize("model", [auc, learner])
+def test_one_class_only(model):
+    with pytest.raises(InputError, match=r"y holds one class only, 0, .*: give rows of both"):
+        model().fit(X, np.zeros(300, int))
+    with pytest.raises(InputError, match="name both by classes=, or begin with rows of both"):
+        model().partial_fit(X, np.zeros(300, int))
+
+
+@pytest.mark.parametrize("model", [auc, learner])
+def test_classes_that_change_in_a_stream(model):
+    stream = model().partial_fit(X, Y, classes=[0, 1]).partial_fit(X, Y, classes=[1, 0])
+    with pytest.raises(InputError, match="classes are 1, 2, but the stream began with 0, 1"):
+        stream.partial_fit(X, Y, classes=[1, 2])
+
+
+@pytest.mark.parametrize("solver", PAIRWISE_SOLVERS)
+@pytest.mark.parametrize("scale", [1e100, 1e140])
+def test_units_of_any_size(solver, scale):
+    settings = {"loss": "square", "solver": solver, "held_out": 0}
+    plain, scaled = auc(**settings).fit(X, Y), auc(**settings).fit(X * scale, Y)
+    assert scaled.score(X * scale, Y) == pytest.approx(plain.score(X, Y), abs=0.01)
+    assert np.isfinite(scaled.predict_proba(X * scale)).all()
+
+
+def test_small_units():  # the L2 term then outweighs the loss, but the order stays
+    assert auc().fit(X * 1e-100, Y).score(X * 1e-100, Y) == pytest.approx(
+        auc().fit(X, Y).score(X, Y), abs=0.01
+    )
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_matrix])
+@pytest.mark.parametrize("scale", [1e-200, 1e200, 1e300])
+def test_numbers_whose_squares_are_none(form, scale):
+    size = "large" if scale > 1 else "small"
+    for model in (auc(), learner(pair="metric"), learner(pair="ranking", solver="exact")):
+        with pytest.raises(
+            InputError, match=f"in size, too {size} to work with its square: scale the features"
+        ):
+            model.fit(form(X * scale), Y)
+    with pytest.raises(InputError, match=f"too {size}"):
+        auc().partial_fit(form(X * scale), Y)
+
+
+def test_single_precision_has_large_numbers_too():
+    scaled = (X * 1e25).astype(np.float32)  # their squares are infinite in single precision alone
+    assert auc().fit(scaled, Y).score(scaled, Y) == pytest.approx(auc().fit(X, Y).score(X, Y), abs=0.01)
+
+
+@pytest.mark.parametrize("solver", [name for name in PAIRWISE_SOLVERS if name != "exact"])
+def test_a_stream_of_dense_and_sparse_chunks(solver):
+    stream, dense = (auc(loss="square", solver=solver) for _ in range(2))
+    for number, start in enumerate(range(0, 300, 20)):
+        rows, labels = X[start : start + 20], Y[start : start + 20]
+        dense.partial_fit(rows, labels, classes=[0, 1])
+        stream.partial_fit(sparse.csr_matrix(rows) if number % 2 else rows, labels, classes=[0, 1])
+    np.testing.assert_allclose(stream.coef_, dense.coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"pair": "auc"}, {"pair": "metric"}),
+        ({"pair": "metric"}, {"pair": "auc"}),
+        ({"model": "linear"}, {"model": "rff"}),
+        ({"model": RandomFourier(10)}, {"model": RandomFourier(20)}),
+        ({"model": ["linear", "rff"]}, {"model": ["linear"]}),
+        ({"model": "rff"}, {"model": ["rff", "linear"]}),
+    ],
+)
+def test_a_stream_keeps_its_pairs_and_its_model(before, after):
+    stream = learner(**before).partial_fit(X, Y)
+    with pytest.raises(InputError, match="the stream began with another kind of model or pair"):
+        stream.set_params(**after).partial_fit(X, Y)
+
+
+def test_classes_in_place_of_objects():
+    with pytest.raises(InputError, match=r"not the class RandomFourier: write RandomFourier\(\.\.\.\)"):
+        auc(model=RandomFourier).fit(X, Y)
+    with pytest.raises(InputError, match=r"not the class AdaDSG: write AdaDSG\(\)"):
+        auc(solver=AdaDSG).fit(X, Y)
+
+
+def test_a_callback_that_cannot_be_called():
+    with pytest.raises(InputError, match="callback must be a function or None, not 3"):
+        auc(callback=3).fit(X, Y)
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 4])
+def test_few_rows_of_which_one_is_positive(n_rows):
+    labels = (np.arange(n_rows) == 0).astype(int)
+    model = auc().fit(X[:n_rows], labels)
+    assert model.score(X[:n_rows], labels) == 1
+    called = model.predict(X[:n_rows])
+    assert called[0] == 1
+    assert called.mean() <= 0.5
+
+
+class TestNetworks:
+    @pytest.fixture
+    def nn(self):
+        return pytest.importorskip("torch").nn
+
+    def test_a_class_in_place_of_a_module(self, nn):
+        with pytest.raises(InputError, match="not the class Linear"):
+            learner(model=nn.Linear).fit(X, Y)
+
+    def test_modules_that_do_not_fit_the_rows(self, nn):
+        with pytest.raises(
+            InputError, match="the module fails on rows of 4 features in single precision: mat1"
+        ):
+            learner(model=nn.Linear(3, 1)).fit(X, Y)
+
+    def test_a_device_that_is_not_there(self, nn):
+        with pytest.raises(InputError, match="torch cannot work on the device 'moon'"):
+            learner(model=Network(nn.Linear(4, 1), device="moon")).fit(X, Y)
+
+    def test_numbers_beyond_single_precision(self, nn):
+        with pytest.raises(InputError, match=r"features above 3e\+38 are infinite"):
+            learner(model=nn.Linear(4, 1)).fit(X * 1e100, Y)
+
+    def test_a_network_that_diverges_keeps_its_parameters(self, nn):
+        model = learner(model=Network(nn.Sequential(nn.Linear(4, 1), Steep())), solver=AdaDSG(stages=2)).fit(
+            X, Y
+        )
+        assert model.result_.stop_reason == "diverged"
+        module = model.learned_.row_map.module
+        assert all(np.isfinite(p.detach().numpy()).all() for p in module.parameters())
+
+    def test_a_stream_keeps_to_its_network(self, nn):
+        stream = learner(model=nn.Linear(4, 1)).partial_fit(X, Y)
+        with pytest.raises(InputError, match="another kind of model"):
+            stream.set_params(model="linear").partial_fit(X, Y)
+
+
+def Steep():
+    """A module with gradients that are no numbers."""
+    from torch import nn
+
+    class Power(nn.Module):
+        def forward(self, x):
+            return (x * 1e30) ** 3
+
+    return Power()

@@ -206,9 +206,8 @@ def _pictures(estimator: Model, points: np.ndarray, figures: Mapping[str, Figure
 def _course(result: Result) -> str:
     from nearer.plotting import plot_learning_curve, plot_step_sizes
 
-    curve = _figure_html(
-        plot_learning_curve(result, "epoch"), "The objective", "The objective after each epoch."
-    )
+    meaning = "The objective after each epoch; of mini-batches, the mean that they met in it."
+    curve = _figure_html(plot_learning_curve(result, "epoch"), "The objective", meaning)
     steps = _figure_html(plot_step_sizes(result), "The step sizes", "The step size of each epoch.")
     return f"<h2>Fit</h2><div class='pair'>{curve}{steps}</div>"
 

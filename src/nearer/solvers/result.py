@@ -34,7 +34,8 @@ class Result:
     seconds : float
         Time of the solver alone; callbacks do not count.
     history : dict of arrays
-        "epoch", "objective", "seconds", "evaluations", "step", one entry a record, the start included.
+        "epoch", "objective", "seconds", "evaluations", "step", one entry a record, the start included. The objective
+        of an epoch of SGD or Adam is the mean that its batches met, not the exact one at its end.
     details : dict
         What was used and what automatic choices chose, with the held-out errors they chose by.
     """

@@ -55,6 +55,8 @@ def environment() -> Path:
 class Worker:
     """A cblearn process; it is killed where a fit takes too long, and started anew for the next."""
 
+    script = "_peer_cblearn.py"
+
     def __init__(self, threads: int):
         self.threads = threads
         self.versions: dict[str, str] = {}
@@ -74,6 +76,10 @@ class Worker:
             self._warm.add(name)
         return self._ask(name, train, n_components, seed, cap)
 
+    def python(self) -> Path:
+        """The Python that runs the script."""
+        return environment()
+
     def close(self) -> None:
         """End the process and remove its files."""
         self._stop()
@@ -84,7 +90,7 @@ class Worker:
             ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(self.threads)
         )
         self._process = subprocess.Popen(
-            [str(environment()), str(FOLDER / "_peer_cblearn.py")],
+            [str(self.python()), str(FOLDER / self.script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -38,6 +38,10 @@ NAMES = (
     "erkle",
     "erkle_large",
     "erkle_human",
+    "adadsg_vs_dsgd",
+    "auc_peers",
+    "cost_growth",
+    "pairwise_nonlinear",
 )
 
 T = TypeVar("T")

@@ -73,6 +73,10 @@ class Questions(ABC):
         """Make room for more objects."""
 
 
+#: draws that find nothing new before all that is left is listed: a single one may be unlucky, and the list very long
+_TRIES = 20
+
+
 class AllQuestions(Questions):
     """Every question about distinct objects. Only those taken are stored."""
 
@@ -109,9 +113,10 @@ class AllQuestions(Questions):
 
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
         if self.n_left > count:
-            found = self._fresh(draw_questions(self.n_objects, count, 3, rng))
-            if len(found):
-                return found
+            for _ in range(_TRIES):
+                found = self._fresh(draw_questions(self.n_objects, count, 3, rng))
+                if len(found):
+                    return found
         # few are left, so that those taken are about as many as those there are
         rest = [self._rest(int(head)) for head in np.flatnonzero(self.heads())]
         found = np.concatenate([*rest, np.empty((0, 3), np.int32)])
@@ -119,10 +124,11 @@ class AllQuestions(Questions):
 
     def about(self, head: int, count: int, rng: np.random.Generator) -> np.ndarray:
         if self._pairs - self._taken_of[head] > count:
-            pairs = draw_questions(self.n_objects - 1, count, 2, rng)
-            found = self._fresh(_with_head(head, pairs))
-            if len(found):
-                return found
+            for _ in range(_TRIES):
+                pairs = draw_questions(self.n_objects - 1, count, 2, rng)
+                found = self._fresh(_with_head(head, pairs))
+                if len(found):
+                    return found
         found = self._rest(head)
         return found[rng.permutation(len(found))[:count]]
 

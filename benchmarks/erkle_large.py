@@ -26,8 +26,8 @@ identity; that is what its bound needs here from 5 I.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np

@@ -102,9 +102,12 @@ class TestFolds:
         assert c.folds(random_state=0)[0][1].tolist() == c.folds(random_state=0)[0][1].tolist()
         assert c.folds(random_state=0)[0][1].tolist() != c.folds(random_state=1)[0][1].tolist()
 
-    @pytest.mark.parametrize("n_splits", [1, 21])
-    def test_refusals(self, grouped, n_splits):
-        with pytest.raises(InputError, match="does not fit 20 rows or groups; pass 2 to 20"):
+    @pytest.mark.parametrize(
+        ("n_splits", "message"),
+        [(21, "does not fit 20 rows or groups; pass 2 to 20"), (1, "2 or more, not 1"), ("5", "not '5'")],
+    )
+    def test_refusals(self, grouped, n_splits, message):
+        with pytest.raises(InputError, match=message):
             grouped.folds(n_splits)
 
 
@@ -126,10 +129,14 @@ class TestVariants:
         assert list(Comparisons([[0, 1, 2, 3]]).with_noise(1)) == [(2, 3, 0, 1)]
         assert noisy != c.with_noise(0.25, random_state=1)
 
-    @pytest.mark.parametrize("flip", [-0.1, 1.1, np.nan])
+    @pytest.mark.parametrize("flip", [-0.1, 1.1, np.nan, "a"])
     def test_bad_noise(self, flip):
-        with pytest.raises(InputError, match="between 0 and 1"):
+        with pytest.raises(InputError, match="flip must"):
             random_comparisons().with_noise(flip)
+
+    def test_fewer_rows_than_none(self):
+        with pytest.raises(InputError, match="0 or more, not -1"):
+            random_comparisons().head(-1)
 
     def test_unique(self):
         c = Comparisons(

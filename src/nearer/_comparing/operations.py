@@ -13,6 +13,7 @@ from nearer._comparing.container import Container
 from nearer._comparing.responses import flipped
 from nearer._comparing.splits import fold_of_rows, held_out_rows, units_of
 from nearer._random import RandomState, generator
+from nearer._validation import not_negative, whole
 from nearer._words import counted
 from nearer.errors import InputError
 
@@ -123,7 +124,8 @@ class Operations(Container):
         >>> list(Comparisons([[0, 1, 2]]).with_noise(flip=1.0))
         [(0, 2, 1)]
         """
-        if not 0 <= flip <= 1:
+        not_negative("flip", flip)
+        if flip > 1:
             raise InputError(f"flip must lie between 0 and 1, got {flip}")
         rows = generator(random_state).choice(
             len(self), round(flip * len(self)), replace=False, shuffle=False
@@ -224,7 +226,8 @@ class Operations(Container):
         >>> list(Comparisons([[0, 1, 2], [1, 2, 0]]).head(1))
         [(0, 1, 2)]
         """
-        return self[: max(n, 0)]
+        whole("n", n, at_least=0)
+        return self[:n]
 
     def quadruplets(self) -> np.ndarray:
         """The rows as quadruplets of shape (q, 4); a triplet (i, j, k) becomes (i, j, i, k).

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from nearer._comparing.checks import Fields
+from nearer._validation import whole
+from nearer._words import counted
 from nearer.errors import InputError
 
 
@@ -42,8 +44,8 @@ def held_out_rows(units: np.ndarray, test_size: Any, random: np.random.Generator
     sizes = np.bincount(units)
     if len(sizes) < 2:
         raise InputError(
-            f"{len(units)} comparisons in {len(sizes)} group cannot be split; at least two rows, groups or "
-            "annotators are needed"
+            f"{counted(len(units), 'comparison')} in {counted(len(sizes), 'group')} cannot be split; at least two "
+            "rows, groups or annotators are needed"
         )
     order = random.permutation(len(sizes))
     filled = np.cumsum(sizes[order])
@@ -67,7 +69,8 @@ def _target(test_size: Any, n_rows: int) -> float:
 def fold_of_rows(units: np.ndarray, n_splits: int, random: np.random.Generator) -> np.ndarray:
     """For every row the number of the fold that tests it."""
     n_units = int(units.max(initial=-1)) + 1
-    if not 2 <= n_splits <= n_units:
+    whole("n_splits", n_splits, at_least=2)
+    if n_splits > n_units:
         raise InputError(f"n_splits={n_splits} does not fit {n_units} rows or groups; pass 2 to {n_units}")
     fold_of_unit = np.empty(n_units, dtype=np.int64)
     fold_of_unit[random.permutation(n_units)] = np.arange(n_units) % n_splits

@@ -47,7 +47,7 @@ SETTINGS: dict[str, Any] = {
     "trials": 25,
     "first_trial": 100,  # 0 to 2 served to choose the rules
     "fewer_trials": {"mnist": 5, "like rcv1": 10, "like real-sim": 10},
-    "slow_trials": 1,
+    "slow_trials": 3,
     "regularization": 0.01,
     "first_mark": 256,
     "marks_per_doubling": 2,

@@ -134,10 +134,6 @@ class TestVariants:
         with pytest.raises(InputError, match="flip must"):
             random_comparisons().with_noise(flip)
 
-    def test_fewer_rows_than_none(self):
-        with pytest.raises(InputError, match="0 or more, not -1"):
-            random_comparisons().head(-1)
-
     def test_unique(self):
         c = Comparisons(
             [[2, 1, 0], [0, 1, 2], [2, 1, 0]], weights=[1, 2, 4], groups=[5, 6, 7], annotators=[1, 2, 3]

@@ -13,7 +13,7 @@ from nearer._comparing.container import Container
 from nearer._comparing.responses import flipped
 from nearer._comparing.splits import fold_of_rows, held_out_rows, units_of
 from nearer._random import RandomState, generator
-from nearer._validation import not_negative, whole
+from nearer._validation import not_negative
 from nearer._words import counted
 from nearer.errors import InputError
 
@@ -226,8 +226,7 @@ class Operations(Container):
         >>> list(Comparisons([[0, 1, 2], [1, 2, 0]]).head(1))
         [(0, 1, 2)]
         """
-        whole("n", n, at_least=0)
-        return self[:n]
+        return self[: max(n, 0)]
 
     def quadruplets(self) -> np.ndarray:
         """The rows as quadruplets of shape (q, 4); a triplet (i, j, k) becomes (i, j, i, k).

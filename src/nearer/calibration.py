@@ -169,49 +169,56 @@ class _Path:
         self.best: float | None = None
 
     def climb(self, strengths: tuple[float, ...]) -> None:
-        """Walk from the middle while the held-out error falls: downwards, else upwards."""
-        first = min(_FIRST, len(strengths) - 1)
-        self._from_scratch(strengths[first])
-        self.error(strengths[first])
-        self.best = strengths[first]
-        for direction in (-1, 1):
-            at = first
-            while 0 <= at + direction < len(strengths):
-                here, there = strengths[at], strengths[at + direction]
-                self._from_neighbour(there, here)
-                if self.error(there) > (1 + _PATIENCE) * self.error(self.best):
-                    break
-                if self.error(there) < (1 - _WORTH_A_CHANGE) * self.error(self.best):
-                    self.best = there
-                at += direction
-            if self.best != strengths[first]:
-                break
+        """Short fits from the middle while the held-out error falls: downwards, else upwards."""
+        first = strengths[min(_FIRST, len(strengths) - 1)]
+        start = [self.trials.start(self.loss)] * len(self.splits)
+        self._fit(first, start, FROM_SCRATCH)
+        self._walk(strengths, first, (-1, 1), FROM_NEIGHBOUR)
 
     def go_on(self, strengths: tuple[float, ...]) -> None:
-        """Fit the best strength for longer, and weaker ones as long as that helps: short fits need more of it."""
-        assert self.best is not None
-        self._longer(self.best, self.best)
-        here = self.best
-        for weaker in reversed(strengths[: strengths.index(self.best)]):
-            self._longer(weaker, here)
-            if self.error(weaker) > (1 + _PATIENCE) * self.least_error():
-                break
-            if self.error(weaker) < (1 - _WORTH_A_CHANGE) * self.least_error():
-                self.best = weaker
-            here = weaker
+        """Longer fits from the best strength: of weaker ones, or of stronger ones where going on did harm.
 
-    def _longer(self, l2: float, neighbour: float) -> None:
+        Ending early is a restraint too: what a short fit does well with may be too weak for a long one.
+        """
+        assert self.best is not None
+        first, short = self.best, self.least_error()
+        self._fit(first, self.fits[first], LONGER, _LONGER_EPOCHS)
+        harmed = self.least_error() > (1 + _WORTH_A_CHANGE) * short
+        self._walk(strengths, first, (1,) if harmed else (-1,), LONGER, _LONGER_EPOCHS)
+
+    def _walk(
+        self,
+        strengths: tuple[float, ...],
+        first: float,
+        directions: tuple[int, ...],
+        solver: Solver,
+        epochs: int | None = None,
+    ) -> None:
+        """From a strength that has been fitted, on in the first direction in which the held-out error falls."""
+        self.best = first
+        for direction in directions:
+            at = strengths.index(first)
+            while 0 <= at + direction < len(strengths):
+                here, there = strengths[at], strengths[at + direction]
+                self._fit(there, self.fits[here], solver, epochs)
+                if self.error(there) > (1 + _PATIENCE) * self.least_error():
+                    break
+                if self.error(there) < (1 - _WORTH_A_CHANGE) * self.least_error():
+                    self.best = there
+                at += direction
+            if self.best != first:
+                break
+
+    def _fit(self, l2: float, starts: list[np.ndarray], solver: Solver, epochs: int | None = None) -> None:
         fits = [
-            self.trials.fit(part, self.loss, l2, points, LONGER, _LONGER_EPOCHS)
-            for points, (part, _) in zip(self.fits[neighbour], self.splits, strict=True)
+            self.trials.fit(part, self.loss, l2, points, solver, epochs)
+            for points, (part, _) in zip(starts, self.splits, strict=True)
         ]
         # both at once: an interruption in between must not leave one without the other
         self.errors[l2], self.fits[l2] = self._mean_error(fits), fits
 
     def error(self, l2: float) -> float:
         """Mean held-out error over the splits."""
-        if l2 not in self.errors:
-            self.errors[l2] = self._mean_error(self.fits[l2])
         return self.errors[l2]
 
     def least_error(self) -> float:
@@ -229,13 +236,3 @@ class _Path:
         assert self.best is not None
         objective = self.trials.course.objective(self.loss, self.best)
         return min(self.fits[self.best], key=objective.value)
-
-    def _from_scratch(self, l2: float) -> None:
-        start = self.trials.start(self.loss)
-        self.fits[l2] = [self.trials.fit(part, self.loss, l2, start, FROM_SCRATCH) for part, _ in self.splits]
-
-    def _from_neighbour(self, l2: float, neighbour: float) -> None:
-        self.fits[l2] = [
-            self.trials.fit(part, self.loss, l2, points, FROM_NEIGHBOUR)
-            for points, (part, _) in zip(self.fits[neighbour], self.splits, strict=True)
-        ]

@@ -77,6 +77,7 @@ SETTINGS: dict[str, Any] = {
     "slow_seconds": 30,
     "hopeless_margin": 0.01,
     "splits": 10,
+    "more_splits": {"music": 30},  # where ten do not tell the best of both sides apart
 }
 QUICK = {
     "planted": {"planted-100": {"n": 60, "p": 3, "train": 2000, "test": 1000}},
@@ -85,6 +86,7 @@ QUICK = {
     "cap_seconds": 20,
     "slow_seconds": 5,
     "splits": 2,
+    "more_splits": {},
 }
 
 _workers: dict[int, Worker] = {}
@@ -99,8 +101,12 @@ def _worker(threads: int) -> Worker:
 
 def cells(settings: dict[str, Any]) -> list[Cell]:
     """A cell is a data set and a split; all data sets have had one before any has the next."""
+    splits = {name: settings["more_splits"].get(name, settings["splits"]) for name in settings["order"]}
     return [
-        {"data": name, "split": split} for split in range(settings["splits"]) for name in settings["order"]
+        {"data": name, "split": split}
+        for split in range(max(splits.values()))
+        for name, count in splits.items()
+        if split < count
     ]
 
 

@@ -16,8 +16,6 @@ from nearer._kernels.pairwise_reference import DECKS, MASS, MU, POWER, PROXIMAL,
 from nearer._kernels.points import _inline, _kernel
 
 WEIGHT, LAG, WORK = 0, 1, 2
-#: tables up to this size (bytes) are mostly in the second-level cache: asking ahead would only cost
-LARGE = 2**21
 
 
 @njit(cache=True, nogil=True)

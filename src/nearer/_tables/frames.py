@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._comparing.checks import Fields
+from nearer._comparing.checks import Fields, rounded
 from nearer._comparing.faults import row_place
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import is_text
@@ -130,7 +130,7 @@ def _from_pandas(frame: pd.DataFrame, roles: Sequence[str]) -> pa.Table:
     frame = frame.set_axis(list(roles), axis=1)
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return pa.table([_column(frame[role].tolist(), role) for role in roles], names=list(roles))
 
 
@@ -156,6 +156,8 @@ def _column(values: list[Any], name: str) -> pa.Array:
 
     try:
         return pa.array(values)
+    except OverflowError:  # integers of more than 64 bits: rows that can be left out, or be told of
+        return pa.array([rounded(value) for value in values])
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         texts = [isinstance(value, str) for value in values if value is not None]
         odd = next(

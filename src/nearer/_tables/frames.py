@@ -9,6 +9,7 @@ import numpy as np
 
 from nearer._comparing.checks import Fields, rounded
 from nearer._comparing.faults import row_place
+from nearer._optional import optional
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import is_text
 from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
@@ -176,15 +177,14 @@ def _column(values: list[Any], name: str) -> pa.Array:
 
 def frame_of(fields: Fields) -> pd.DataFrame:
     """A pandas DataFrame of comparisons."""
-    import pandas as pd
-
+    pandas = optional("pandas", "to_frame")
     columns: dict[str, Any] = {}
     names = None if fields.names is None else np.array(fields.names, dtype=object)
     for role, codes in zip(object_roles(fields), fields.indices.T, strict=True):
         columns[role] = codes.copy() if names is None else names[codes]
     extras = {"weight": fields.weights, "annotator": fields.annotators, "group": fields.groups}
     columns |= {role: values.copy() for role, values in extras.items() if values is not None}
-    return pd.DataFrame(columns)
+    return pandas.DataFrame(columns)
 
 
 def object_roles(fields: Fields) -> tuple[str, ...]:

@@ -375,7 +375,7 @@ def test_unfitted_is_said():
     ("settings", "match"),
     [
         ({"n_components": 0}, "n_components must be a whole number"),
-        ({"loss": "hinge"}, "loss must be one of"),
+        ({"loss": "hinge"}, "loss must be one of .*'auto'.*, not 'hinge'"),
         ({"solver": "newton"}, "solver must be one of"),
         ({"l2": -1}, "l2 must be a number of 0 or more"),
         ({"l2": "strong"}, "l2 must be \"auto\" or a number of 0 or more, not 'strong'"),

@@ -423,6 +423,17 @@ def test_odd_but_valid_comparisons(comparisons):
         assert est.score(planted()) > 0.85
 
 
+def test_an_answer_of_weight_zero_is_as_if_never_given():
+    answers = planted()
+    mixed = np.stack([answers.indices, answers.indices[:, [0, 2, 1]]], axis=1).reshape(-1, 3)
+    zeros = Comparisons(mixed, 25, weights=np.tile([1.0, 0.0], len(answers)))
+    one, two = (
+        nearer.OrdinalEmbedding(2, max_epochs=10, random_state=0).fit(given) for given in (answers, zeros)
+    )
+    assert one.l2_ == two.l2_
+    np.testing.assert_allclose(one.embedding_, two.embedding_, rtol=1e-9)
+
+
 def test_weights_of_zero_and_answers_twice_are_refused():
     with pytest.raises(InputError, match="all comparisons have weight 0"):
         nearer.OrdinalEmbedding(2).fit(Comparisons([[0, 1, 2]], weights=[0.0]))

@@ -41,6 +41,20 @@ def form(name, **more):
     return OnlineKernel(25, random_state=7, **{**FORMS[name], **more})
 
 
+@pytest.mark.parametrize("name", FORMS)
+def test_an_answer_of_weight_zero_is_as_if_never_given(name, answers):
+    some = answers[:200]
+    wrong = some.indices[:, [0, 2, 1]]
+    mixed = np.stack([some.indices, wrong], axis=1).reshape(-1, 3)
+    weights = np.tile([0.7, 0.0], len(some))
+    with_none = form(name).fit(Comparisons(some.indices, 25, weights=np.full(len(some), 0.7)))
+    with_zeros = form(name).partial_fit(Comparisons(mixed, 25, weights=weights))
+    assert with_zeros.n_seen_ == with_none.n_seen_ == 200
+    np.testing.assert_array_equal(with_zeros.kernel_, with_none.kernel_)
+    with_zeros.partial_fit(Comparisons(wrong, 25, weights=np.zeros(200)))
+    np.testing.assert_array_equal(with_zeros.kernel_, with_none.kernel_)
+
+
 @pytest.mark.parametrize("few", [0, 300])
 @pytest.mark.parametrize("update", ["passive-aggressive", "ste", "gnmds"])
 @pytest.mark.parametrize("shrink", [0.0, 0.004])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._estimating import that_count
 from nearer._given import as_comparisons, known_to
 from nearer._interrupting import interrupt_between
 from nearer._random import RandomState, generator
@@ -98,7 +99,8 @@ class OnlineKernel(KernelModel, BaseEstimator):
     Notes
     -----
     Weights of answers: a step of "ste" and "gnmds" is multiplied by the weight; so is the bound `max_step`. A
-    passive-aggressive step without a bound takes the share min(weight, 1).
+    passive-aggressive step without a bound takes the share min(weight, 1). An answer of weight 0 is as if never given:
+    it is not among `n_seen_`, and steps do not shrink by it.
 
     Examples
     --------
@@ -176,6 +178,7 @@ class OnlineKernel(KernelModel, BaseEstimator):
             self._begin(comparisons)
         comparisons = known_to(comparisons, self._n_objects, self.names_, can_grow=True)
         self._check_columns(comparisons)
+        comparisons = that_count(comparisons)
         answers, start = self._kept(comparisons)
         with interrupt_between() as interrupted, self._watched(len(comparisons)) as show:
 

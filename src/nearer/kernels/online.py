@@ -19,6 +19,7 @@ from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._full import FullKernel
 from nearer.kernels._held import Answers, Factored, Plan, Whole
+from nearer.kernels._kept import extended
 from nearer.kernels._rules import STEPS, UPDATES, Rule
 from nearer.kernels.base import KernelModel, kernel_distances, leading_eigenpairs
 
@@ -315,6 +316,7 @@ class OnlineKernel(KernelModel, BaseEstimator):
         self.n_seen_ = 0
         columns = comparisons.indices.shape[1]
         self.kept_indices_, self.kept_weights_ = np.empty((0, columns), np.int32), np.empty(0)
+        self.__dict__.pop("_rooms", None)
 
     def _held_at_start(self, n: int, random: np.random.Generator) -> Whole | Factored:
         scale = self._start_scale()
@@ -351,11 +353,20 @@ class OnlineKernel(KernelModel, BaseEstimator):
                 "passes before the first answers"
             )
         if len(weights) or len(self.kept_weights_):
-            weights = np.concatenate(
-                [self._kept_weights(), weights if len(weights) else np.ones(len(indices))]
+            self._keep(
+                "kept_weights_", self._kept_weights(), weights if len(weights) else np.ones(len(indices))
             )
-        self.kept_indices_, self.kept_weights_ = np.concatenate([self.kept_indices_, indices]), weights
+        self._keep("kept_indices_", self.kept_indices_, indices)
         return Answers(self.kept_indices_, self.kept_weights_), self.n_seen_
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds: not the room behind kept answers."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_rooms"}
+
+    def _keep(self, name: str, kept: np.ndarray, rows: np.ndarray) -> None:
+        rooms = self.__dict__.setdefault("_rooms", {})
+        rooms[name], kept = extended(rooms.get(name), kept, rows)
+        setattr(self, name, kept)
 
     def _kept_weights(self) -> np.ndarray:
         return self.kept_weights_ if len(self.kept_weights_) else np.ones(self.n_seen_)

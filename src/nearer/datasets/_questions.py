@@ -112,8 +112,8 @@ def every_question(n_objects: int, width: int) -> Iterator[np.ndarray]:
         left, right = np.triu_indices(n_objects - 1, k=1)
         for anchor in range(n_objects):
             # pairs among the others: indices from the anchor on move up by one
-            pairs = (left + (left >= anchor), right + (right >= anchor))
-            yield np.stack([np.full(len(left), anchor), *pairs], axis=1).astype(np.int32)
+            first, second = left + (left >= anchor), right + (right >= anchor)
+            yield np.stack([np.full(len(left), anchor), first, second], axis=1).astype(np.int32)
         return
     pairs = np.stack(np.triu_indices(n_objects, k=1), axis=1).astype(np.int32)
     for place, (one, other) in enumerate(pairs):

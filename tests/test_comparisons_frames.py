@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -68,6 +70,13 @@ class TestFrames:
     def test_other_columns_may_hold_anything(self):
         frame = pd.DataFrame({"i": [0], "j": [1], "k": [2], "what": [object()]})
         assert len(Comparisons.from_frame(frame)) == 1
+
+    def test_without_pandas(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(
+            ImportError, match=r"^to_frame needs the package 'pandas'; run: pip install pandas$"
+        ):
+            Comparisons([[0, 1, 2]]).to_frame()
 
     def test_columns_by_hand(self):
         frame = pd.DataFrame({"x": [0], "y": [1], "z": [2], "w": [3.0]})

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from nearer import datasets, losses, metrics
+from nearer.datasets import _questions
 
 
 class TestPlanted:
@@ -62,6 +63,12 @@ class TestPlanted:
             n_objects, 2, total, kind=kind, repeat=False, random_state=0
         ).comparisons
         assert len(set(questions(everything))) == total
+        # nearly all are chosen from a list, fewer are drawn until they differ: either way in any order
+        for number in (total - 1, int(0.8 * total)):
+            some = datasets.planted(n_objects, 2, number, kind=kind, repeat=False, random_state=1).comparisons
+            assert len(set(questions(some))) == number
+            assert not (np.diff(some.indices[:, 0]) >= 0).all()
+            assert len(set((some.indices[:, -1] > some.indices[:, -2]).tolist())) == 2
         drawn = questions(datasets.planted(n_objects, 2, 100 * total, kind=kind, random_state=0).comparisons)
         counts = [drawn.count(question) for question in questions(everything)]
         assert chisquare(counts).pvalue > 1e-3
@@ -75,6 +82,24 @@ class TestPlanted:
         members = [sum(question in half for half in halves) for question in questions(everything)]
         assert min(members) > 25
         assert max(members) < 75
+
+    def test_nearly_all_questions_need_no_luck(self, monkeypatch):
+        drawn = []
+        plain = _questions._uniform_rows
+        monkeypatch.setattr(
+            _questions, "_uniform_rows", lambda *given: drawn.append(given[1]) or plain(*given)
+        )
+        answers = datasets.planted(40, 2, 29_640, repeat=False, random_state=0).comparisons
+        distances = np.random.default_rng(0).integers(5, size=(12, 12)).astype(float)
+        everything = datasets.triplets_from_distances(distances + distances.T, "all")
+        settled = datasets.triplets_from_distances(
+            distances + distances.T, len(everything), repeat=False, random_state=0
+        )
+        assert not drawn
+        assert len(set(map(tuple, answers.indices.tolist()))) == 29_640
+        assert set(map(tuple, settled.indices.tolist())) == set(map(tuple, everything.indices.tolist()))
+        datasets.planted(40, 2, 20_000, repeat=False, random_state=0)
+        assert drawn
 
     @pytest.mark.parametrize(
         ("changes", "sentence"),

@@ -178,3 +178,47 @@ class TestRaggedRows:
         path.write_bytes(b"i,j,k\na,b,c\n   \na,b,\xff\n")
         with pytest.raises(InputError, match="line 4: the text is not UTF-8"):
             Comparisons.read(path)
+
+
+class TestNumbersThatAreNoIndices:
+    """However comparisons come in, the sentence names the row and the value, and the row can be dropped."""
+
+    @pytest.mark.parametrize("value", ["2.5", "1e20", "9223372036854775813", "-5e18"])
+    def test_files(self, read, value):
+        with pytest.raises(InputError) as caught:
+            read(f"i,j,k\n0,1,2\n1,0,{value}\n")
+        sentence = str(caught.value)
+        assert "line 3" in sentence or "line 2" in sentence or "row 1 (counting from 0)" in sentence
+        assert sentence.split(" is ")[0].split(": ")[1].strip("'") in (value, repr(float(value)))
+        assert ("not a whole number" in sentence) == (value == "2.5")
+        assert "invalid='drop'" in sentence
+        assert len(read(f"i,j,k\n0,1,2\n1,0,{value}\n", invalid="drop")) == 1
+
+    @pytest.mark.parametrize("value", [10**20, 10**400, 2**63 + 5], ids=["wide", "endless", "unsigned"])
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda k, **options: Comparisons([[0, 1, 2], [1, 0, k]], **options),
+            lambda k, **options: Comparisons.from_records(
+                [{"i": 0, "j": 1, "k": 2}, {"i": 1, "j": 0, "k": k}], **options
+            ),
+            lambda k, **options: Comparisons.from_frame(
+                pd.DataFrame({"i": [0, 1], "j": [1, 0], "k": [2, k]}), **options
+            ),
+        ],
+        ids=["list", "records", "frame"],
+    )
+    def test_integers_of_more_than_64_bits(self, make, value):
+        with pytest.raises(
+            InputError, match=r"^row 1 \(counting from 0\): \S+ is (out of range|not a whole)"
+        ):
+            make(value)
+        assert len(make(value, invalid="drop")) == 1
+
+    def test_annotators(self, tmp_path):
+        path = tmp_path / "a.parquet"
+        pd.DataFrame({"i": [0], "j": [1], "k": [2], "annotator": [1e20]}).to_parquet(path)
+        with pytest.raises(
+            InputError, match="the annotator 1e\\+20 is neither a string nor a whole number below"
+        ):
+            Comparisons.read(path)

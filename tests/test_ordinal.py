@@ -375,7 +375,7 @@ def test_unfitted_is_said():
     ("settings", "match"),
     [
         ({"n_components": 0}, "n_components must be a whole number"),
-        ({"loss": "hinge"}, "loss must be one of"),
+        ({"loss": "hinge"}, "loss must be one of .*'auto'.*, not 'hinge'"),
         ({"solver": "newton"}, "solver must be one of"),
         ({"l2": -1}, "l2 must be a number of 0 or more"),
         ({"l2": "strong"}, "l2 must be \"auto\" or a number of 0 or more, not 'strong'"),
@@ -421,6 +421,17 @@ def test_odd_but_valid_comparisons(comparisons):
     assert est.result_.stop_reason != "diverged"
     if len(comparisons) == 1000 and comparisons.weights.all():
         assert est.score(planted()) > 0.85
+
+
+def test_an_answer_of_weight_zero_is_as_if_never_given():
+    answers = planted()
+    mixed = np.stack([answers.indices, answers.indices[:, [0, 2, 1]]], axis=1).reshape(-1, 3)
+    zeros = Comparisons(mixed, 25, weights=np.tile([1.0, 0.0], len(answers)))
+    one, two = (
+        nearer.OrdinalEmbedding(2, max_epochs=10, random_state=0).fit(given) for given in (answers, zeros)
+    )
+    assert one.l2_ == two.l2_
+    np.testing.assert_allclose(one.embedding_, two.embedding_, rtol=1e-9)
 
 
 def test_weights_of_zero_and_answers_twice_are_refused():

@@ -149,3 +149,39 @@ def test_a_good_map_in_the_wrong_unit_keeps_its_shape_and_finds_its_scale():
     back = brought_back(f, 1000 * truth)
     scale = (back / truth)[0, 0]
     assert 0.6 < scale < 1.6  # the answers were drawn at scale one
+
+
+class TestGivenPointsThatLeaveOutADirection:
+    """Their gradient leaves it out too, so that a fit from there would have one dimension less for ever."""
+
+    ANSWERS = datasets.planted(40, 2, 2000, random_state=0).comparisons
+
+    def flat(self, which):
+        line = np.random.default_rng(1).normal(size=40)
+        return {
+            "zeros": np.column_stack([line, np.zeros(40)]),
+            "constant": np.column_stack([np.full(40, 3.0), line]),
+            "twice the same": np.column_stack([line, 1e6 * line]),
+        }[which]
+
+    @pytest.mark.parametrize("solver", ["auto", "lbfgs", "batch", "sgd"])
+    @pytest.mark.parametrize("which", ["zeros", "constant", "twice the same"])
+    def test_the_fit_uses_all_dimensions(self, which, solver):
+        settings = {"loss": "ste", "l2": 1e-3, "solver": solver, "random_state": 0}
+        from_flat = OrdinalEmbedding(2, init=self.flat(which), **settings).fit(self.ANSWERS)
+        assert from_flat.score(self.ANSWERS) > 0.95
+        assert OrdinalEmbedding(1, **settings).fit(self.ANSWERS).score(self.ANSWERS) < 0.9
+
+    def test_it_is_a_nudge(self):
+        given = self.flat("zeros")
+        found = starting_points(given, self.ANSWERS, losses.STE(), 2, np.random.default_rng(0))
+        np.testing.assert_allclose(found[:, 0], given[:, 0], rtol=1e-12)
+        assert 0 < np.abs(found[:, 1]).max() < 0.01
+        assert not given[:, 1].any()
+
+    @pytest.mark.parametrize("n_objects", [3, 40])
+    def test_others_stay_as_they_are(self, n_objects):
+        given = np.random.default_rng(0).normal(size=(n_objects, 5)) * [1, 1, 1, 1, 1e-5]
+        answers = Comparisons([[0, 1, 2]], n_objects)
+        found = starting_points(given, answers, losses.STE(), 5, np.random.default_rng(0))
+        np.testing.assert_array_equal(found, given)

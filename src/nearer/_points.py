@@ -32,6 +32,13 @@ def checked_points(points: ArrayLike, name: str) -> np.ndarray:
     return array
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """The same numbers for others to look at, not to write into; nothing is copied."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def compared_distances(points: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Squared distances of the first and of the second pair of every triplet or quadruplet.
 

@@ -178,6 +178,8 @@ class Comparisons(Builders, Operations):
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row a comparison, names in its cells where there are names.
 
+        pandas is no dependency of nearer: `pip install pandas`.
+
         >>> from nearer import Comparisons
         >>> print(Comparisons([("cat", "dog", "car")], weights=[2]).to_frame())
           anchor near  far  weight

@@ -96,7 +96,8 @@ class OrdinalEmbedding(BaseEstimator):
         "auto" (Adam on large batches, then SVRG-SBB), "svrg-sbb", "svrg-sbb0", "svrg-sbb-restarts", "svrg", "sgd",
         "adam", "batch" or "lbfgs".
     init : {"auto", "spectral", "random"} or array of shape (n_objects, n_components)
-        Where to begin; "auto" is spectral up to three dimensions and random beyond.
+        Where to begin; "auto" is spectral up to three dimensions and random beyond. An array that leaves out
+        a direction, such as a column of zeros, gets a thousandth of its size in there, or the fit would never use it.
     n_init : int
         Starts; the fit with the least objective is kept. All but the first are random.
     max_epochs, max_evaluations, max_seconds : number, optional

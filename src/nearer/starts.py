@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _LOW_DIMENSION = 3
 #: seconds a comparison and an object that the matrix of a spectral start takes, on a slow machine
 _MATRIX_SECONDS = 2e-6
+#: beside the longest direction of given points, one that counts as missing, and what is put in its place
+_FLAT, _NUDGE = 1e-7, 1e-3
 
 
 class _TooLong(Exception):  # noqa: N818 - a spent budget, not an error
@@ -36,7 +38,9 @@ def starting_points(
 ) -> np.ndarray:
     """Points to begin with, at the scale at which the loss bends (a given array keeps its own).
 
-    A spectral start that takes longer than `seconds` is given up for a random one.
+    A given array that leaves out a direction, such as one with a column of zeros, gets a thousandth of its size in
+    there: no descent would ever use that direction otherwise. A spectral start that takes longer than `seconds` is
+    given up for a random one.
     """
     if isinstance(init, str) and init == "auto":
         init = "spectral" if n_components <= _LOW_DIMENSION else "random"
@@ -46,11 +50,15 @@ def starting_points(
         return spectral_points(comparisons, n_components, loss.unit, rng, seconds)
     if isinstance(init, str):
         raise InputError(f'init must be "auto", "random", "spectral" or an array, not {init!r}')
+    return _in_all_directions(_given_points(init, (comparisons.n_objects, n_components)), rng)
+
+
+def _given_points(init: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """A user's own points, a copy."""
     points = np.array(init, dtype=np.float64)
-    if points.shape != (comparisons.n_objects, n_components):
+    if points.shape != shape:
         raise InputError(
-            f"init has shape {points.shape} but the fit needs ({comparisons.n_objects}, {n_components}): "
-            "one row an object, one column a component"
+            f"init has shape {points.shape} but the fit needs {shape}: one row an object, one column a component"
         )
     if not np.isfinite(points).all():
         raise InputError("init holds NaN or infinity: give finite starting points")
@@ -61,6 +69,21 @@ def starting_points(
     if not np.isfinite(spread):
         raise InputError("the squared distances of init are beyond floating point: give smaller numbers")
     return points
+
+
+def _in_all_directions(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Points that differ in every direction, as far as there are enough of them.
+
+    Where they do not, the gradient has nothing of that direction either: a saddle.
+    """
+    centred = points - points.mean(axis=0)
+    centred /= np.abs(centred).max()  # else squares of tiny or huge numbers are none
+    variances, directions = np.linalg.eigh(centred.T @ centred)
+    missing = directions[:, variances <= _FLAT**2 * variances[-1]]
+    if points.shape[1] - missing.shape[1] >= min(points.shape[1], len(points) - 1):
+        return points
+    size = np.linalg.norm(points - points.mean(axis=0)) / np.sqrt(len(points))
+    return points + _NUDGE * size * rng.normal(size=(len(points), missing.shape[1])) @ missing.T
 
 
 def random_points(n_objects: int, n_components: int, unit: float, rng: np.random.Generator) -> np.ndarray:

@@ -355,7 +355,7 @@ def test_ctrl_c_before_the_first_answer_writes_nothing(run, answers, tmp_path, m
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(nearer.OnlineKernel, "_check", interrupt)
+    monkeypatch.setattr(nearer.OnlineKernel, "_begin", interrupt)
     result = run("fit", answers, "--model", "online")
     assert (result.exit_code, result.stderr) == (130, "nearer: interrupted, nothing was written\n")
     assert [path.name for path in tmp_path.iterdir()] == ["answers.csv"]

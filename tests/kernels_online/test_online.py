@@ -1,5 +1,6 @@
 """OnlineKernel as users hold it."""
 
+import copy
 import os
 import pickle
 import signal
@@ -39,6 +40,20 @@ def answers():
 
 def form(name, **more):
     return OnlineKernel(25, random_state=7, **{**FORMS[name], **more})
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_answer_of_weight_zero_is_as_if_never_given(name, answers):
+    some = answers[:200]
+    wrong = some.indices[:, [0, 2, 1]]
+    mixed = np.stack([some.indices, wrong], axis=1).reshape(-1, 3)
+    weights = np.tile([0.7, 0.0], len(some))
+    with_none = form(name).fit(Comparisons(some.indices, 25, weights=np.full(len(some), 0.7)))
+    with_zeros = form(name).partial_fit(Comparisons(mixed, 25, weights=weights))
+    assert with_zeros.n_seen_ == with_none.n_seen_ == 200
+    np.testing.assert_array_equal(with_zeros.kernel_, with_none.kernel_)
+    with_zeros.partial_fit(Comparisons(wrong, 25, weights=np.zeros(200)))
+    np.testing.assert_array_equal(with_zeros.kernel_, with_none.kernel_)
 
 
 @pytest.mark.parametrize("few", [0, 300])
@@ -238,6 +253,33 @@ def test_bad_settings_are_one_sentence(settings, message):
     with pytest.raises(InputError, match=message) as caught:
         OnlineKernel(**{"n_objects": 3, **settings}).partial_fit([(0, 1, 2)])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("weights", [None, np.full(900, 0.5)])
+def test_kept_answers_are_not_moved_at_every_answer(answers, weights):
+    given = Comparisons(answers.indices, 25, weights=weights)
+    one_by_one, at_once = form("factored", passes=2), form("factored", passes=2).fit(given)
+    homes = []
+    for answer in range(900):
+        one_by_one.partial_fit(given[answer : answer + 1])
+        if not homes or one_by_one.kept_indices_.base is not homes[-1]:
+            homes.append(one_by_one.kept_indices_.base)
+    assert len(homes) < 10
+    np.testing.assert_array_equal(one_by_one.kept_indices_, answers.indices)
+    np.testing.assert_array_equal(one_by_one.kernel_, at_once.kernel_)
+
+
+def test_copies_keep_answers_of_their_own(answers):
+    online = form("factored", passes=2).fit(answers[:100])
+    online.partial_fit(answers[100:110])  # leaves room behind
+    for copied in (copy.copy(online), copy.deepcopy(online), pickle.loads(pickle.dumps(online))):
+        assert not hasattr(copied, "_rooms")
+        copied.partial_fit(answers[110:130])
+        np.testing.assert_array_equal(copied.kept_indices_, answers.indices[:130])
+    online.partial_fit(answers[200:220])
+    expected = np.concatenate([answers.indices[:110], answers.indices[200:220]])
+    np.testing.assert_array_equal(online.kept_indices_, expected)
+    np.testing.assert_array_equal(copied.kept_indices_, answers.indices[:130])
 
 
 def test_passes_cannot_begin_later(answers):

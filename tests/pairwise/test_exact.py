@@ -152,6 +152,7 @@ def test_ways_to_stop():
     assert [progress.iteration for progress in seen] == [0, 1, 2]
     assert seen[-1].gap == found.gap
     np.testing.assert_array_equal(seen[-1].w, found.w)
+    assert not seen[-1].w.flags.writeable  # or a callback could spoil the fit
 
 
 def test_more_than_the_digits_allow_ends_by_itself():

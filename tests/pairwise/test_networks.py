@@ -53,6 +53,15 @@ def test_what_is_no_module_is_refused():
         Network(module, learning_rate=0)
 
 
+def test_without_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    module = SimpleNamespace(state_dict=dict, forward=abs)
+    with pytest.raises(
+        ImportError, match=r"^a network needs the package 'torch'; run: pip install 'nearer\[torch\]'$"
+    ):
+        PairwiseLearner(model=module).fit(np.eye(4), [0, 1, 0, 1])
+
+
 @pytest.mark.parametrize("solver", [QUICK, DSGD(passes=6)])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_a_network_finds_what_is_not_linear(ring, small, solver, kind):

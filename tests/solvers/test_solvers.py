@@ -133,6 +133,22 @@ def test_callback_sees_progress_and_stops():
     assert points.shape == (25, 2)
 
 
+@pytest.mark.parametrize("name", ["svrg-sbb", "sgd", "adam", "batch", "lbfgs"])
+def test_callbacks_cannot_write_into_the_points(name):
+    def spoil(progress):
+        with pytest.raises(ValueError, match="read-only"):
+            progress.points[:] = 1e9
+        spoilt.append(progress.points.copy() * 1e9)
+
+    spoilt = []
+    budget = Budget(max_epochs=3, tol=0)
+    rng = np.random.default_rng
+    plain, _ = minimise(solvers.find(name), objective(), start(), budget=budget, rng=rng(0))
+    watched, _ = minimise(solvers.find(name), objective(), start(), budget=budget, rng=rng(0), callback=spoil)
+    assert len(spoilt) == 4
+    np.testing.assert_array_equal(plain, watched)
+
+
 def test_time_in_callbacks_does_not_count():
     import time
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nearer._comparing.checks import Fields, as_rows
 from nearer._comparing.responses import flipped
+from nearer._optional import optional
 from nearer.errors import InputError
 
 Format = Literal["list-order", "list-boolean", "list-count", "tensor-count"]
@@ -67,12 +68,7 @@ def to_cblearn(fields: Fields, format: Format) -> Any:
     rows, signed = rows[counts > 0], np.where(in_order, counts, -counts)[counts > 0]
     if format == "list-count":
         return rows, signed
-    try:
-        import sparse
-    except ImportError:
-        raise ImportError(
-            "format='tensor-count' needs the package 'sparse'; run: pip install sparse"
-        ) from None
+    sparse = optional("sparse", "format='tensor-count'")
     return sparse.COO(rows.T, signed, shape=(fields.n_objects,) * rows.shape[1])
 
 

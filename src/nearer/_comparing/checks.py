@@ -89,7 +89,7 @@ def checked(
         ):  # made of what people gave by name
             shown = [known_names[c] if 0 <= c < len(known_names) else c for c in code]
         weight = None if fields.weights is None else fields.weights[row]
-        named = cells.dtype.kind not in "iuf"
+        named = any(isinstance(cell, str) for cell in shown)
         what = describe(shown, code, limit, named, weight, first_index=first_index or 0)
         n_rows = len(codes) if trials is None else len(np.unique(trials))
         raise fault_error(place(row if trials is None else int(trials[row])), what, n_bad, n_rows)
@@ -222,12 +222,19 @@ def _plain(array: np.ndarray) -> np.ndarray:
             return np.array(cells, dtype=np.str_).reshape(array.shape)
         if not any(issubclass(kind, (str, bool)) for kind in kinds):
             try:
-                return np.array([np.nan if cell == "" else cell for cell in cells], dtype=np.float64).reshape(
-                    array.shape
-                )
+                floats = [np.nan if cell == "" else rounded(cell) for cell in cells]
+                return np.array(floats, dtype=np.float64).reshape(array.shape)
             except (TypeError, ValueError):
                 pass
     raise InputError(f"objects must be whole numbers or names, got an array of {array.dtype}")
+
+
+def rounded(value: Any) -> Any:
+    """An integer as a float, infinite where no float can hold it."""
+    try:
+        return float(value) if isinstance(value, int) else value
+    except OverflowError:
+        return np.inf
 
 
 def whole_codes(array: np.ndarray) -> np.ndarray:

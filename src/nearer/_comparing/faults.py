@@ -56,6 +56,22 @@ def faulty_weights(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
     return ~(np.isfinite(weights) & (weights >= 0))
 
 
+def no_index(cell: Any, where: str = "") -> str:
+    """Say why a cell is no index of an object.
+
+    >>> no_index("2.5"), no_index(10**20)
+    ("'2.5' is not a whole number", '100000000000000000000 is out of range for the index of an object')
+    """
+    try:
+        is_whole = float(cell).is_integer() and "_" not in str(cell)
+    except OverflowError:  # a whole number that no float can hold
+        is_whole = True
+    except (TypeError, ValueError):
+        is_whole = False
+    why = "out of range for the index of an object" if is_whole else "not a whole number"
+    return f"{cell!r}{where} is {why}"
+
+
 def describe(
     cells: Sequence[Any],
     codes: Sequence[int],
@@ -76,7 +92,7 @@ def describe(
                 "(NA, nan, null and None count as empty unless names=[...] lists them)"
             )
         if code == UNREADABLE:
-            return f"{cell!r} is not " + ("one of the names given" if named else "a whole number")
+            return f"{cell!r} is not one of the names given" if named else no_index(cell)
         if code < 0 and first_index:
             return f"{shown} holds the index {code + first_index}, which is below first_index={first_index}"
         if code < 0:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 import numpy as np
 
 from nearer._comparing.faults import UNREADABLE
+from nearer._warning import warn
 from nearer.errors import InputError
 
 
@@ -38,17 +36,7 @@ def warn_of_one(place: str, indices: np.ndarray) -> None:
     """Warn where the smallest index is 1, which mostly means that the file counts from 1."""
     if not len(indices) or indices.min() != 1:
         return
-    warnings.warn(
+    warn(
         f"{place}: the smallest index is 1, so object 0 is in no comparison; pass first_index=1 if the objects "
-        "are counted from 1, or first_index=0 if they are not",
-        UserWarning,
-        stacklevel=_caller(),
+        "are counted from 1, or first_index=0 if they are not"
     )
-
-
-def _caller() -> int:
-    """How far up the caller of nearer is: the warning should show a line of theirs."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("nearer"):
-        frame, level = frame.f_back, level + 1
-    return level

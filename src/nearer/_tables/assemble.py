@@ -13,7 +13,7 @@ from nearer._comparing.faults import UNREADABLE, describe, fault_error, faulty, 
 from nearer._comparing.first_index import check_first_index, refuse_for_names, warn_of_one
 from nearer._comparing.odd import both_triplets, odd_last
 from nearer._comparing.responses import Coding, Zero, check_coding, oriented
-from nearer._tables.cells import Growing, Labels, Numbers
+from nearer._tables.cells import Growing, Labels, Numbers, whole_number
 from nearer._tables.columns import Layout
 from nearer._tables.objects import Objects
 from nearer._tables.told import OddOnes, Responses
@@ -171,8 +171,8 @@ class Assembler:
                 return f"the response {cell!r} is not {self._expected()}"
             if role == "odd" and untold:
                 return f"the odd one {cell!r} is none of {tuple(objects)}, nor 1, 2 or 3, nor the name of a column"
-            if role in self.labels and isinstance(cell, float) and not cell.is_integer():
-                return f"the {role} {cell} is neither a whole number nor a string"
+            if role in self.labels and not isinstance(cell, str) and whole_number(str(cell)) == UNREADABLE:
+                return f"the {role} {cell} is neither a string nor a whole number below 2**53"
         return self._described(objects, codes, extras.get("weight"))
 
     def _described(self, objects: list[Any], codes: list[int], weight: float | None = None) -> str:
@@ -182,9 +182,12 @@ class Assembler:
             self.limit,
             named=not self.objects.numeric,
             weight=weight,
-            columns=[self.layout.column(role) for role in self.roles[: self.width]],
+            columns=self._object_columns(),
             first_index=self.wanted.first_index or 0,
         )
+
+    def _object_columns(self) -> list[str]:
+        return [self.layout.column(role) for role in self.roles[: self.width]]
 
     def _expected(self) -> str:
         if self.wanted.coding == "position":
@@ -198,7 +201,7 @@ class Assembler:
         if self.first_fault is not None and self.wanted.invalid == "error":
             row, what = self.first_fault
             raise fault_error(self.place(row), what, self.n_bad, self.n_rows)
-        self.objects.check_columns(self.roles, self.place)
+        self.objects.check_columns(self._object_columns(), self.place)
         if "response" in self.roles:
             self.responses.check(self.place(0))
         indices = self.indices.finish()

@@ -194,7 +194,14 @@ def whole_numbers(column: pa.Array) -> np.ndarray:
         raise InputError(
             f"objects, annotators and groups must be whole numbers or strings, got a column of {kind}"
         )
-    return whole_codes(column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False))
+    return whole_codes(_floats(column))
+
+
+def _floats(column: pa.Array) -> np.ndarray:
+    """The numbers of an Arrow column, NaN where they are missing; large ones are rounded, not refused."""
+    import pyarrow as pa
+
+    return column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
 
 
 class Numbers:
@@ -212,7 +219,7 @@ class Numbers:
         if pa.types.is_boolean(column.type):
             return np.full(len(column), np.nan)
         try:
-            return column.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+            return _floats(column)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InputError(
                 f"responses and weights must be numbers, got a column of {column.type}"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._comparing.checks import Fields
+from nearer._comparing.checks import Fields, rounded
 from nearer._comparing.faults import row_place
+from nearer._optional import optional
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import is_text
 from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
@@ -130,7 +131,7 @@ def _from_pandas(frame: pd.DataFrame, roles: Sequence[str]) -> pa.Table:
     frame = frame.set_axis(list(roles), axis=1)
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return pa.table([_column(frame[role].tolist(), role) for role in roles], names=list(roles))
 
 
@@ -156,6 +157,8 @@ def _column(values: list[Any], name: str) -> pa.Array:
 
     try:
         return pa.array(values)
+    except OverflowError:  # integers of more than 64 bits: rows that can be left out, or be told of
+        return pa.array([rounded(value) for value in values])
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         texts = [isinstance(value, str) for value in values if value is not None]
         odd = next(
@@ -174,15 +177,14 @@ def _column(values: list[Any], name: str) -> pa.Array:
 
 def frame_of(fields: Fields) -> pd.DataFrame:
     """A pandas DataFrame of comparisons."""
-    import pandas as pd
-
+    pandas = optional("pandas", "to_frame")
     columns: dict[str, Any] = {}
     names = None if fields.names is None else np.array(fields.names, dtype=object)
     for role, codes in zip(object_roles(fields), fields.indices.T, strict=True):
         columns[role] = codes.copy() if names is None else names[codes]
     extras = {"weight": fields.weights, "annotator": fields.annotators, "group": fields.groups}
     columns |= {role: values.copy() for role, values in extras.items() if values is not None}
-    return pd.DataFrame(columns)
+    return pandas.DataFrame(columns)
 
 
 def object_roles(fields: Fields) -> tuple[str, ...]:

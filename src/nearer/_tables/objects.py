@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._comparing.faults import MISSING, UNREADABLE
+from nearer._comparing.faults import MISSING, UNREADABLE, no_index
 from nearer._comparing.first_index import from_zero
 from nearer._tables.cells import Vocabulary, is_text, whole_number, whole_numbers
 from nearer.errors import InputError
@@ -39,6 +39,8 @@ class Objects:
         self._may_mix = not (numeric or typed or self._fixed)
         self._is_number: list[bool] = []  # by the code of a name, whether it looks like a number
         self._columns_with_text = np.zeros(width, dtype=bool)
+        self._first_text: tuple[int, int, str] | None = None  # row, column and cell
+        self._n_rows = 0
 
     def codes(self, columns: Sequence[pa.Array]) -> np.ndarray:
         """Codes of shape (rows, columns), `UNREADABLE` for what is missing, no number or no known name."""
@@ -48,9 +50,18 @@ class Objects:
         if self.numeric:
             return from_zero(codes, self.first_index)
         if self._may_mix and not self._columns_with_text.all():
-            text = ~np.array([*self._is_number, True])[np.maximum(codes, -1)]
-            self._columns_with_text |= (text & (codes >= 0)).any(axis=0)
+            text = ~np.array([*self._is_number, True])[np.maximum(codes, -1)] & (codes >= 0)
+            self._columns_with_text |= text.any(axis=0)
+            self._note_text(text, codes)
+        self._n_rows += len(codes)
         return codes
+
+    def _note_text(self, text: np.ndarray, codes: np.ndarray) -> None:
+        """Remember the first cell that is no whole number, for the sentence about it."""
+        if self._first_text is None and text.any():
+            row, column = divmod(int(np.argmax(text)), text.shape[1])
+            name = next(islice(self._codes, int(codes[row, column]), None))
+            self._first_text = self._n_rows + row, column, name
 
     def mentioned(self, column: pa.Array) -> np.ndarray:
         """Codes of the objects that a column of responses mentions, `UNREADABLE` where it says something else."""
@@ -80,13 +91,15 @@ class Objects:
             self._is_number.append(whole_number(name) != UNREADABLE)
         return self._codes.setdefault(name, len(self._codes))
 
-    def check_columns(self, roles: Sequence[str], place: Callable[[int], str]) -> None:
+    def check_columns(self, columns: Sequence[str], place: Callable[[int], str]) -> None:
         """Refuse a table in which some columns hold names and others nothing but whole numbers."""
-        numbers = [role for role, text in zip(roles, self._columns_with_text, strict=False) if not text]
-        if self._may_mix and 0 < len(numbers) < len(self._columns_with_text):
+        numbers = [name for name, text in zip(columns, self._columns_with_text, strict=True) if not text]
+        if self._may_mix and numbers and self._first_text is not None:
+            row, at, cell = self._first_text
             raise InputError(
-                f"{place(0)}: the column {numbers[0]!r} holds whole numbers and others hold names; use "
-                "indices or names throughout, or pass names=[...] if those numbers are names"
+                f"{place(row)}: {no_index(cell, f' in column {columns[at]!r}')}, while the column {numbers[0]!r} "
+                "holds nothing but indices; use indices or names throughout, or pass names=[...] if those "
+                "numbers are names"
             )
 
     def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:

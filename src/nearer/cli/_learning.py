@@ -103,7 +103,9 @@ def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparison
 
 def _learn_online(estimator: OnlineKernel, answers: Comparisons) -> Outcome:
     from nearer._compiling import compiling
+    from nearer._estimating import that_count
 
+    answers = that_count(answers)
     before = getattr(estimator, "n_seen_", 0)
     estimator.set_params(verbose=sys.stderr.isatty())
     interrupted, began = False, time.perf_counter()

@@ -6,7 +6,7 @@ winner first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import comb
 from numbers import Real
 from typing import Any
@@ -20,6 +20,9 @@ from nearer.errors import InputError
 from nearer.losses import LOSSES, Loss, find
 
 WIDTHS = {"triplets": 3, "quadruplets": 4}
+
+#: above this share of all questions, chance finds the last ones too slowly: they are chosen from a list of all
+_MOST_BY_CHANCE = 0.9
 
 Noise = float | Loss
 NearFar = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -44,13 +47,16 @@ def draw_questions(
     width: int,
     rng: np.random.Generator,
     *,
-    repeat: bool = True,
+    available: int | None = None,
     keep: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Uniform questions about distinct objects; `keep` rejects some, `repeat=False` asks none twice.
+    """Uniform questions about distinct objects; `keep` rejects some.
 
-    The caller makes sure that enough different questions exist.
+    Where `available` says how many different ones there are to choose from, none is asked twice; the caller makes
+    sure that these are enough.
     """
+    if available is not None and n_rows > _MOST_BY_CHANCE * available:
+        return _chosen(n_objects, n_rows, width, rng, keep)
     questions = np.empty((0, width), dtype=np.int32)
     while (missing := n_rows - len(questions)) > 0:
         # the last few different questions are found by chance: small steps would sort everything too often
@@ -58,7 +64,7 @@ def draw_questions(
         if keep is not None:
             fresh = fresh[keep(fresh)]
         questions = np.concatenate([questions, fresh]) if len(questions) else fresh
-        if not repeat:
+        if available is not None:
             questions = questions[_first_occurrences(questions, n_objects)]
     return questions[:n_rows]
 
@@ -74,6 +80,46 @@ def _uniform_rows(n_objects: int, n_rows: int, width: int, rng: np.random.Genera
                 value += value >= taken
             part[:, place] = value
     return rows
+
+
+def _chosen(
+    n_objects: int,
+    n_rows: int,
+    width: int,
+    rng: np.random.Generator,
+    keep: Callable[[np.ndarray], np.ndarray] | None,
+) -> np.ndarray:
+    """Some of all questions, in any order and any way round."""
+    parts = every_question(n_objects, width)
+    everything = np.concatenate([part if keep is None else part[keep(part)] for part in parts])
+    rows = everything[rng.permutation(len(everything))[:n_rows]]
+    turned = rng.random(n_rows) < 0.5
+    rows[turned] = flipped(rows[turned])
+    if width == 4:
+        for pair in (slice(0, 2), slice(2, 4)):
+            turned = rng.random(n_rows) < 0.5
+            rows[turned, pair] = rows[turned, pair][:, ::-1]
+    return rows
+
+
+def every_question(n_objects: int, width: int) -> Iterator[np.ndarray]:
+    """All different questions, each one way round: triplets by their anchors, quadruplets by their first pairs.
+
+    >>> np.concatenate(list(every_question(4, 4))).tolist()
+    [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2]]
+    """
+    if width == 3:
+        left, right = np.triu_indices(n_objects - 1, k=1)
+        for anchor in range(n_objects):
+            # pairs among the others: indices from the anchor on move up by one
+            first, second = left + (left >= anchor), right + (right >= anchor)
+            yield np.stack([np.full(len(left), anchor), first, second], axis=1).astype(np.int32)
+        return
+    pairs = np.stack(np.triu_indices(n_objects, k=1), axis=1).astype(np.int32)
+    for place, (one, other) in enumerate(pairs):
+        others = pairs[place + 1 :]  # each question once, by the pair that comes first
+        others = others[~((others == one) | (others == other)).any(axis=1)]
+        yield np.concatenate([np.broadcast_to((one, other), others.shape), others], axis=1)
 
 
 def _first_occurrences(questions: np.ndarray, n_objects: int) -> np.ndarray:

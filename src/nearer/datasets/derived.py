@@ -18,6 +18,7 @@ from nearer.datasets._questions import (
     checked_noise,
     checked_share,
     draw_questions,
+    every_question,
 )
 from nearer.errors import InputError
 from nearer.losses import Loss
@@ -158,7 +159,12 @@ def _questions(
             "ask for fewer or pass repeat=True"
         )
     return draw_questions(
-        len(distances), n_rows, 3, rng, repeat=repeat, keep=lambda rows: _untied(distances, rows)
+        len(distances),
+        n_rows,
+        3,
+        rng,
+        available=None if repeat else available,
+        keep=lambda rows: _untied(distances, rows),
     )
 
 
@@ -168,14 +174,7 @@ def _untied(distances: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def _all_questions(distances: np.ndarray) -> np.ndarray:
     """Every triplet whose two distances differ, anchor by anchor."""
-    left, right = np.triu_indices(len(distances) - 1, k=1)
-    parts = []
-    for anchor in range(len(distances)):
-        # pairs among the others: indices from the anchor on move up by one
-        pairs = (left + (left >= anchor), right + (right >= anchor))
-        rows = np.stack([np.full(len(left), anchor), *pairs], axis=1).astype(np.int32)
-        parts.append(rows[_untied(distances, rows)])
-    return np.concatenate(parts)
+    return np.concatenate([rows[_untied(distances, rows)] for rows in every_question(len(distances), 3)])
 
 
 def _n_untied(distances: np.ndarray) -> int:

@@ -89,13 +89,14 @@ def planted(
     noise = checked_noise(noise)
     if isinstance(noise, Loss):
         noise = noise.resolved(n_components)
-    if not repeat and n_comparisons > (available := n_questions(n_objects, width)):
+    available = n_questions(n_objects, width)
+    if not repeat and n_comparisons > available:
         raise InputError(
             f"{n_objects} objects have only {available} different {kind}, not {n_comparisons}: "
             "ask for fewer or pass repeat=True"
         )
     rng = separate(random_state)
     points = rng.normal(scale=scale, size=(n_objects, n_components))
-    questions = draw_questions(n_objects, n_comparisons, width, rng, repeat=repeat)
+    questions = draw_questions(n_objects, n_comparisons, width, rng, available=None if repeat else available)
     comparisons = answered(questions, n_objects, lambda rows: compared_distances(points, rows), noise, rng)
     return Planted(comparisons, points)

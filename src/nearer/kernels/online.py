@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,24 +9,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._estimating import that_count
 from nearer._given import as_comparisons, known_to
 from nearer._interrupting import interrupt_between
 from nearer._random import RandomState, generator
-from nearer._validation import not_negative, positive, whole
+from nearer._validation import whole
 from nearer.comparisons import Comparisons
-from nearer.errors import InputError
-from nearer.kernels._full import FullKernel
-from nearer.kernels._held import Answers, Factored, Plan, Whole
-from nearer.kernels._rules import STEPS, UPDATES, Rule
-from nearer.kernels.base import KernelModel, kernel_distances, leading_eigenpairs
-
-_DIRECTIONS = ("paper", "minimal")
-_SKIPS = ("local", "bound", "never")
-#: a start counts as positive semidefinite down to this share of its largest eigenvalue
-_START_TOLERANCE = 1e-10
+from nearer.kernels._kept import KeepsAnswers
+from nearer.kernels._reading import HeldKernel
+from nearer.kernels._settings import check_columns, check_settings, longer, plan_of
+from nearer.kernels._starting import held_at_start, n_at_start, start_scale
 
 
-class OnlineKernel(KernelModel, BaseEstimator):
+class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     """Learn a positive semidefinite kernel from answers that keep coming, one at a time.
 
     Each answer "i is nearer to j than to k" moves a few entries of the kernel by a step of a chosen length. If that
@@ -98,7 +92,8 @@ class OnlineKernel(KernelModel, BaseEstimator):
     Notes
     -----
     Weights of answers: a step of "ste" and "gnmds" is multiplied by the weight; so is the bound `max_step`. A
-    passive-aggressive step without a bound takes the share min(weight, 1).
+    passive-aggressive step without a bound takes the share min(weight, 1). An answer of weight 0 is as if never given:
+    it is not among `n_seen_`, and steps do not shrink by it.
 
     Examples
     --------
@@ -113,8 +108,6 @@ class OnlineKernel(KernelModel, BaseEstimator):
     """
 
     _saved_attributes = ("held_", "names_", "n_seen_", "seed_", "kept_indices_", "kept_weights_")
-
-    held_: Whole | Factored
 
     def __init__(
         self,
@@ -171,11 +164,12 @@ class OnlineKernel(KernelModel, BaseEstimator):
             Answers, winner first; or questions, with the responses in `y`.
         """
         comparisons = as_comparisons(X, y)
-        self._check()
+        check_settings(self)
         if not hasattr(self, "held_"):
             self._begin(comparisons)
         comparisons = known_to(comparisons, self._n_objects, self.names_, can_grow=True)
-        self._check_columns(comparisons)
+        check_columns(self, comparisons.indices.shape[1])
+        comparisons = that_count(comparisons)
         answers, start = self._kept(comparisons)
         with interrupt_between() as interrupted, self._watched(len(comparisons)) as show:
 
@@ -183,7 +177,7 @@ class OnlineKernel(KernelModel, BaseEstimator):
                 show(done)
                 return interrupted()
 
-            learned = self.held_.learn(answers, start, len(comparisons), self._plan(), enough)
+            learned = self.held_.learn(answers, start, len(comparisons), plan_of(self), enough)
             self.n_seen_ += learned
             self._forget_after(self.n_seen_)
         return self
@@ -205,247 +199,23 @@ class OnlineKernel(KernelModel, BaseEstimator):
         count = len(new) if count is None and new is not None else count
         whole("count", count)
         assert count is not None
-        self.names_ = _longer(self.names_, new, count)
+        self.names_ = longer(self.names_, new, count)
         random = np.random.default_rng([self.seed_, self._n_objects])
-        self.held_.grow(count, self._start_scale(), random)
+        self.held_.grow(count, start_scale(self), random)
         return self
-
-    # -- what was learned ----------------------------------------------------------------------------------------
-
-    @property
-    def kernel_(self) -> np.ndarray:  # type: ignore[override]
-        check_is_fitted(self, "held_")
-        return self.held_.kernel()
-
-    @property
-    def points_(self) -> np.ndarray:
-        """The points whose inner products are the kernel; only with `rank`."""
-        check_is_fitted(self, "held_")
-        if not isinstance(self.held_, Factored):
-            raise AttributeError("a whole kernel has no points of its own: call embedding(n_components)")
-        return self.held_.points()
-
-    @property
-    def n_steps_(self) -> int:
-        """Steps that changed the kernel."""
-        check_is_fitted(self, "held_")
-        return self.held_.n_steps
-
-    @property
-    def n_projections_(self) -> int:
-        """Steps for which the smallest eigenpair was computed."""
-        return self._counted("n_projections")
-
-    @property
-    def n_skipped_(self) -> int:
-        """Steps that were known to need no projection."""
-        return self._counted("n_skipped")
-
-    @property
-    def n_negative_(self) -> int:
-        """Projections that removed a negative eigenvalue."""
-        return self._counted("n_negative")
-
-    @property
-    def loss(self) -> str:
-        """The loss whose probability `predict_proba` gives."""
-        return "gnmds" if self.update == "gnmds" else "ste"
-
-    @property
-    def loss_(self) -> Any:  # type: ignore[override]
-        from nearer.losses import find
-
-        return find(self.loss)
-
-    # -- for KernelModel -----------------------------------------------------------------------------------------
-
-    @property
-    def _n_objects(self) -> int:
-        held = self.held_.held
-        return len(held.matrix.base if isinstance(held, FullKernel) else held)
-
-    @property
-    def _highest_rank(self) -> int:
-        return min(self.held_.held.shape) if isinstance(self.held_, Factored) else self._n_objects
-
-    def _compared(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if isinstance(self.held_, Factored):
-            from nearer._points import compared_distances
-
-            return compared_distances(self.held_.points(), indices)
-        return kernel_distances(self.kernel_, indices)
-
-    def _leading(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        if not isinstance(self.held_, Factored):
-            return leading_eigenpairs(self.kernel_, count)
-        vectors, lengths, _ = np.linalg.svd(self.held_.points(), full_matrices=False)
-        missing = max(count - len(lengths), 0)
-        values = np.pad(lengths**2, (0, missing))
-        return values[:count], np.pad(vectors, ((0, 0), (0, missing)))[:, :count]
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _counted(self, name: str) -> int:
-        check_is_fitted(self, "held_")
-        held = self.held_.held
-        return getattr(held, name) if isinstance(held, FullKernel) else 0
-
-    def _plan(self) -> Plan:
-        most = math.inf if self.max_step is None else float(self.max_step)
-        size = float(self.step_size) if self.step_size is not None else 1.0 if self.rank is None else 0.5
-        rule = Rule(self.update, self.step, size, float(self.margin), most, bool(self.soft))
-        return Plan(rule, int(self.passes), float(self.trace_penalty), self.seed_)
-
     def _begin(self, comparisons: Comparisons) -> None:
-        n = comparisons.n_objects if self.n_objects is None else self.n_objects
-        if n == 0:
-            raise InputError("the first answers are none, so that nobody knows the objects: give n_objects")
-        if comparisons.names is not None and n != comparisons.n_objects:
-            raise InputError(
-                f"n_objects is {n} but the first answers name {comparisons.n_objects} objects: leave n_objects out, or "
-                "name all objects in the answers"
-            )
+        n = n_at_start(self.n_objects, comparisons)
         random = generator(self.random_state)
         self.seed_ = int(random.integers(2**62))
-        self.held_ = self._held_at_start(n, random)
+        self.held_ = held_at_start(self, n, random)
         self.names_ = comparisons.names
         self.n_seen_ = 0
-        columns = comparisons.indices.shape[1]
-        self.kept_indices_, self.kept_weights_ = np.empty((0, columns), np.int32), np.empty(0)
-
-    def _held_at_start(self, n: int, random: np.random.Generator) -> Whole | Factored:
-        scale = self._start_scale()
-        if self.rank is not None:
-            if np.ndim(self.start) == 0:
-                points = random.normal(size=(n, self.rank)) * math.sqrt(scale / self.rank)
-            else:
-                points = _array(
-                    "start", self.start, (n, self.rank), "points, one row an object and `rank` columns"
-                )
-            return Factored(points)
-        if np.ndim(self.start) == 0:
-            kernel = scale * np.eye(n)
-        else:
-            kernel = _psd(_array("start", self.start, (n, n), "a kernel over all objects"))
-        return Whole(FullKernel.start(kernel, self.skip), self.direction or "paper")
-
-    def _start_scale(self) -> float:
-        if np.ndim(self.start) == 0:
-            return float(self.start)  # type: ignore[arg-type]
-        given = np.asarray(self.start, dtype=float)
-        squares = given**2 if self.rank is not None else np.diagonal(given)
-        return float(squares.sum() / len(given)) or 1.0
-
-    def _kept(self, comparisons: Comparisons) -> tuple[Answers, int]:
-        """The answers to learn, with those before them where they may be drawn again, and the first one's number."""
-        indices = np.ascontiguousarray(comparisons.indices)
-        weights = np.empty(0) if comparisons.weights is None else np.ascontiguousarray(comparisons.weights)
-        if self.passes == 1:
-            return Answers(indices, weights, self.n_seen_), self.n_seen_
-        if len(self.kept_indices_) != self.n_seen_:
-            raise InputError(
-                f"passes is now {self.passes}, but with passes=1 the {self.n_seen_} answers before were not kept: set "
-                "passes before the first answers"
-            )
-        if len(weights) or len(self.kept_weights_):
-            weights = np.concatenate(
-                [self._kept_weights(), weights if len(weights) else np.ones(len(indices))]
-            )
-        self.kept_indices_, self.kept_weights_ = np.concatenate([self.kept_indices_, indices]), weights
-        return Answers(self.kept_indices_, self.kept_weights_), self.n_seen_
-
-    def _kept_weights(self) -> np.ndarray:
-        return self.kept_weights_ if len(self.kept_weights_) else np.ones(self.n_seen_)
-
-    def _forget_after(self, count: int) -> None:
-        """Drop kept answers that an interruption left unlearned."""
-        self.kept_indices_, self.kept_weights_ = self.kept_indices_[:count], self.kept_weights_[:count]
+        self._keep_none(comparisons.indices.shape[1])
 
     def _watched(self, total: int) -> Any:
         from nearer._progress import counting_bar
 
         return counting_bar("answers", total, shown=self.verbose)
-
-    # -- checks --------------------------------------------------------------------------------------------------
-
-    def _check(self) -> None:
-        for name, value, known in (
-            ("update", self.update, tuple(UPDATES)),
-            ("step", self.step, tuple(STEPS)),
-            ("direction", self.direction, (*_DIRECTIONS, None)),
-            ("skip", self.skip, _SKIPS),
-        ):
-            if value not in known:
-                names = ", ".join(repr(item) for item in known if item is not None)
-                raise InputError(f"{name} is {value!r}: use one of {names}")
-        not_negative("margin", self.margin)
-        not_negative("trace_penalty", self.trace_penalty)
-        whole("passes", self.passes)
-        for name in ("n_objects", "rank"):
-            if getattr(self, name) is not None:
-                whole(name, getattr(self, name))
-        for name in ("step_size", "max_step"):
-            if getattr(self, name) is not None:
-                positive(name, getattr(self, name))
-        if np.ndim(self.start) == 0:
-            positive("start", self.start)
-        self._check_combinations()
-
-    def _check_combinations(self) -> None:
-        if self.max_step is not None and self.update != "passive-aggressive":
-            raise InputError(
-                f"max_step bounds passive-aggressive steps, but update is {self.update!r}: leave it out"
-            )
-        if self.soft and self.max_step is None:
-            raise InputError("soft needs max_step, the bound that it softens: set max_step as well")
-        if self.rank is not None and self.direction is not None:
-            raise InputError("direction is for whole kernels, but rank is set: leave direction out")
-
-    def _check_columns(self, comparisons: Comparisons) -> None:
-        columns = comparisons.indices.shape[1]
-        if columns == 4 and self.rank is None and self.direction != "minimal":
-            raise InputError(
-                'the paper\'s direction is for triplets: set direction="minimal" for quadruplets'
-            )
-        if columns != self.kept_indices_.shape[1] and self.passes > 1:
-            raise InputError(
-                f"these answers have {columns} columns but those before had {self.kept_indices_.shape[1]}: with passes "
-                "above 1 give all as triplets or all as quadruplets"
-            )
-
-
-def _longer(names: tuple[str, ...] | None, new: tuple[str, ...] | None, count: int) -> tuple[str, ...] | None:
-    if new is None and names is None:
-        return None
-    if new is None:
-        raise InputError(f"the objects have names, such as {names[0]!r}: name the new ones as well")  # type: ignore[index]
-    if names is None:
-        raise InputError("the objects so far have no names: add the new ones by their count")
-    if len(new) != count:
-        raise InputError(f"there are {len(new)} names for {count} objects: give one an object")
-    repeated = sorted(set(new) & set(names)) or sorted({name for name in new if new.count(name) > 1})
-    if repeated:
-        raise InputError(f"the name {repeated[0]!r} is taken: give every object a name of its own")
-    return names + new
-
-
-def _array(name: str, values: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    array = np.array(values, dtype=float, order="C")
-    if array.shape != shape:
-        raise InputError(f"{name} has shape {array.shape} but must have shape {shape}: {what}")
-    if not np.isfinite(array).all():
-        raise InputError(f"{name} holds numbers that are not finite: give finite ones")
-    return array
-
-
-def _psd(kernel: np.ndarray) -> np.ndarray:
-    """A start that is symmetric and positive semidefinite."""
-    if not np.allclose(kernel, kernel.T, rtol=1e-10, atol=1e-12 * max(np.abs(kernel).max(), 1.0)):
-        raise InputError("start is not symmetric: a kernel is, and (start + start.T) / 2 would be")
-    kernel = (kernel + kernel.T) / 2
-    values = np.linalg.eigvalsh(kernel)
-    if values[0] < -_START_TOLERANCE * max(values[-1], 1.0):
-        raise InputError(
-            f"start has the eigenvalue {values[0]:.3g}, but a kernel has none below 0: remove the negative ones"
-        )
-    return kernel

@@ -56,4 +56,7 @@ def find(loss: str | Loss) -> Loss:
         return loss
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]()
-    raise InputError(f"loss must be one of {', '.join(LOSSES)} or a nearer.losses.Loss object, not {loss!r}")
+    raise InputError(
+        f"loss must be one of {', '.join(LOSSES)} or a nearer.losses.Loss object (for OrdinalEmbedding also "
+        f"'auto'), not {loss!r}"
+    )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nearer._points import read_only
 from nearer._validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import HingeLoss
@@ -189,7 +190,7 @@ class _Proof:
     def _reason(self, iteration: int, seconds: float) -> str | None:
         callback = self.limits.callback
         asked = callback is not None and callback(
-            ExactProgress(iteration, self.w, self.value, self.gap, seconds)
+            ExactProgress(iteration, read_only(self.w), self.value, self.gap, seconds)
         )
         reasons = {
             "tolerance": self.gap <= self.wanted,

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from nearer._kernels.pairwise_reference import MU
+from nearer._optional import optional
 from nearer._points import row_blocks
 from nearer._validation import positive, whole
 from nearer.errors import InputError
@@ -67,8 +68,7 @@ class FittedNetwork:
     """A module with its optimiser, and for a distance the threshold."""
 
     def __init__(self, model: Any, is_metric: bool):
-        import torch
-
+        torch = optional("torch", "a network", "'nearer[torch]'")
         self.network = model if isinstance(model, Network) else Network(model)
         self.is_metric = is_metric
         try:

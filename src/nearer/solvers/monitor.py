@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._points import read_only
 from nearer._validation import not_negative, positive, whole
 from nearer.solvers.result import Progress, Result
 
@@ -185,7 +186,7 @@ class Monitor:
 
     def _progress(self, points: np.ndarray) -> Progress:
         fraction = min(1.0, max((used / limit for _, used, limit in self._limits()), default=0.0))
-        return Progress(*self._rows[-1], points=points, fraction=fraction)
+        return Progress(*self._rows[-1], points=read_only(points), fraction=fraction)
 
     def _stop(self, reason: str) -> None:
         self.reason = reason

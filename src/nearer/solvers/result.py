@@ -59,7 +59,8 @@ class Result:
 class Progress:
     """One record of a running fit, given to callbacks.
 
-    `points` is the solver's own array: copy it to keep it. `fraction` is the share of the tightest budget used up.
+    `points` is a read-only look at the solver's own array: copy it to keep or to change it. `fraction` is the share of
+    the tightest budget used up.
     """
 
     epoch: int

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 
 from nearer import AUCClassifier, PairwiseLearner
 from nearer.errors import InputError
@@ -209,43 +208,3 @@ def Steep():
             return (x * 1e30) ** 3
 
     return Power()
-
-
-class TestColumnsOfDifferentScales:
-    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-    @pytest.mark.parametrize("make", [auc, learner])
-    @pytest.mark.parametrize("model", ["linear", "rff"])
-    def test_one_that_hides_the_others_is_warned_of(self, kind, make, model):
-        rows = kind(X * [1, 1, 1e20, 1])
-        with pytest.warns(
-            UserWarning, match=r"^column 2 of X has numbers of a size of .*StandardScaler"
-        ) as caught:
-            make(model=model).fit(rows, Y)
-        assert [str(warning.filename) for warning in caught] == [__file__]
-
-    def test_it_is_named_where_it_has_a_name(self):
-        frame = pd.DataFrame(X * [1, 1e20, 1, 1], columns=["age", "income", "height", "weight"])
-        with pytest.warns(UserWarning, match=r"^column 1 of X \('income'\)"):
-            auc().fit(frame, Y)
-
-    def test_two_columns_and_the_first_chunk_of_a_stream(self):
-        rows = X[:, :2] * [1e20, 1]
-        model = learner()
-        with pytest.warns(UserWarning, match="column 0 of X"):
-            model.partial_fit(rows, Y)
-        model.partial_fit(rows, Y)  # once is enough
-
-    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-    def test_ordinary_tables_are_not(self, kind):
-        constant = np.full((300, 1), 1e20)
-        for scales in ([1e-3, 1, 1e3, 1e6], [1e-3, 1e-3, 1e-3, 1e6], [0, 0, 0, 1e20], [1e20] * 4):
-            auc().fit(kind(X * scales), Y)
-        if kind is np.asarray:
-            auc().fit(np.hstack([X, constant]), Y)  # which is the same in both rows of every pair
-
-    def test_those_who_scale_for_themselves_are_not(self):
-        rows = X * [1, 1, 1e20, 1]
-        exact = auc(solver="exact").fit(rows, Y)
-        assert exact.score(rows, Y) == pytest.approx(auc(solver="exact").fit(X, Y).score(X, Y), abs=0.01)
-        scaled = learner(model=StandardScaler()).fit(rows, Y)
-        assert scaled.score(rows, Y) == pytest.approx(learner().fit(X, Y).score(X, Y), abs=0.03)

@@ -14,12 +14,13 @@ from nearer._random import RandomState, generator
 from nearer._validation import not_negative
 from nearer.errors import InputError
 from nearer.losses.margins import find_margin_loss
+from nearer.pairwise._scales import check_scale
 from nearer.pairwise._watching import Watching, watching
 from nearer.pairwise.drawn import check_draws
 from nearer.pairwise.exactly import Exact
 from nearer.pairwise.inputs import check_not_constant, checked_rows
 from nearer.pairwise.learning import Setting, learn, learn_kernel_weights
-from nearer.pairwise.maps import Joined, features_of, fit_map, is_map_of, scores_of
+from nearer.pairwise.maps import Joined, Rows, features_of, fit_map, is_map_of, scores_of, sees_to_scales
 from nearer.pairwise.networks import FittedNetwork, is_network
 from nearer.pairwise.solvers import find_pairwise_solver
 from nearer.pairwise.sources import Dealer
@@ -79,6 +80,7 @@ class PairwiseModel(BaseEstimator):
     solver: Any
     model: Any
     regularization: float
+    scale: bool | str
     max_seconds: float | None
     random_state: RandomState
     verbose: bool
@@ -96,6 +98,7 @@ class PairwiseModel(BaseEstimator):
     def _setting(self, watch: Watching, stream: bool) -> Setting:
         """The parameters, checked."""
         not_negative("regularization", self.regularization)
+        check_scale(self.scale)
         solver = find_pairwise_solver(self.solver)
         if is_network(self.model):
             check_draws(solver)
@@ -128,9 +131,10 @@ class PairwiseModel(BaseEstimator):
             raise InputError("the first rows of a stream hold no pairs to begin with: begin with more rows")
         state = State(np.empty(0))
         if is_network(self.model):
+            sees_to_scales(self.model, self.scale)
             return Learned(FittedNetwork(self.model, task.is_metric), state, seed, 0)
         rng = np.random.default_rng([seed, 2**32])  # beside those of chunks
-        row_map, weights = fit_map(self.model, X, rng), None
+        row_map, weights = fit_map(self.model, X, rng, self.scale), None
         if isinstance(row_map, Joined):
             if task.is_metric:
                 raise InputError("a list of kernels is for scores, not for pair='metric': give one of them")
@@ -201,9 +205,10 @@ class PairwiseModel(BaseEstimator):
 
     def _weights(self) -> np.ndarray:
         """Weights of linear scores."""
-        if isinstance(self.learned_.row_map, FittedNetwork):
+        row_map, w = self.learned_.row_map, self.learned_.state.w
+        if isinstance(row_map, FittedNetwork):
             raise AttributeError("a network has no coef_: its module is in learned_.row_map.module")
-        return self.learned_.state.w
+        return row_map.for_rows(w) if isinstance(row_map, Rows) else w
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -45,6 +45,10 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         What scores rows.
     regularization : float
         c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss.
+    scale : "auto" or bool
+        Whether each column is divided by the size of its numbers before learning: columns in larger units would
+        drown the others. "auto": where the largest is over 20 times as large as a quarter of them. `coef_` is in the
+        units of the rows. In a stream the first chunk decides. Transformers and networks get rows as they are.
     threshold : {"balanced", "f1", "accuracy", "prior"} or float
         What `predict`'s threshold makes highest: the mean of both classes' recalls; F1 of the second class; the
         share of right answers; or "prior" calls as many rows positive as there are. A number is the threshold
@@ -119,6 +123,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         *,
         model: Any = "linear",
         regularization: float = 0.01,
+        scale: bool | str = "auto",
         threshold: str | float = "balanced",
         calibration: str = "sigmoid",
         held_out: float = 0.2,
@@ -131,6 +136,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         self.solver = solver
         self.model = model
         self.regularization = regularization
+        self.scale = scale
         self.threshold = threshold
         self.calibration = calibration
         self.held_out = held_out

@@ -9,7 +9,6 @@ from scipy import sparse
 
 from nearer._finite import finite_rows
 from nearer.errors import InputError
-from nearer.pairwise._scales import warn_of_scales
 
 _BLOCK = 1000
 #: sizes of the largest number of all rows between which squares, and their sums, are numbers too
@@ -26,15 +25,12 @@ def checked_data(
 ) -> tuple[Any, np.ndarray]:
     """Rows as floats, dense or CSR, and their labels; with `reset` the estimator takes note of its features.
 
-    `learned` says that the rows are to learn from: squares of their numbers are needed then, and where the rows are the
-    first ones, a column that hides the others is warned of.
+    `learned` says that the rows are to learn from: squares of their numbers are needed then.
     """
     X, y = _validated(estimator, X, y, reset)
     X = finite_rows(X)
     if learned:
         _check_scale(X)
-    if learned and reset:
-        warn_of_scales(estimator, X)
     return X, y
 
 

@@ -65,6 +65,10 @@ class PairwiseLearner(PairwiseModel):
         "ranking". With metrics, functions and networks: "adadsg" or "dsgd".
     regularization : float
         c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss.
+    scale : "auto" or bool
+        Whether each column is divided by the size of its numbers before learning: columns in larger units would
+        drown the others. "auto": where the largest is over 20 times as large as a quarter of them. `coef_` is in the
+        units of the rows. In a stream the first chunk decides. Transformers and networks get rows as they are.
     n_components : int, optional
         Dimensions of a learned distance with `pair="metric"`; by default as many as there are features, but at most 32.
     max_seconds : float, optional
@@ -114,6 +118,7 @@ class PairwiseLearner(PairwiseModel):
         model: Any = "linear",
         solver: Any = "adadsg",
         regularization: float = 0.01,
+        scale: bool | str = "auto",
         n_components: int | None = None,
         max_seconds: float | None = None,
         random_state: RandomState = None,
@@ -125,6 +130,7 @@ class PairwiseLearner(PairwiseModel):
         self.model = model
         self.solver = solver
         self.regularization = regularization
+        self.scale = scale
         self.n_components = n_components
         self.max_seconds = max_seconds
         self.random_state = random_state
@@ -252,7 +258,9 @@ class PairwiseLearner(PairwiseModel):
         check_is_fitted(self, "learned_")
         if self.pair != "metric" or isinstance(self.learned_.row_map, FittedNetwork):
             raise AttributeError("components_ are those of a distance that is linear in features")
-        return components_of(self.learned_.state, self.learned_.row_map.width)
+        row_map = self.learned_.row_map
+        L = components_of(self.learned_.state, row_map.width)
+        return row_map.for_rows(L) if isinstance(row_map, Rows) else L
 
     @property
     def threshold_(self) -> float:

@@ -11,6 +11,7 @@ from scipy import sparse
 from nearer._points import row_blocks
 from nearer._validation import positive, whole
 from nearer.errors import InputError
+from nearer.pairwise._scales import divided, scales_of
 from nearer.pairwise.pairs import ready
 
 #: features that take more bytes than this are worked out when pairs of them are met, again and again
@@ -32,17 +33,22 @@ class RowMap(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows as they are.
+    """The rows as they are, or each column divided by its scale.
 
-    >>> Rows(2)(np.eye(2))
-    array([[1., 0.],
-           [0., 1.]])
+    >>> Rows(2, np.array([1.0, 10.0]))(np.eye(2))
+    array([[1. , 0. ],
+           [0. , 0.1]])
     """
 
     width: int
+    scales: np.ndarray | None = None
 
     def __call__(self, X: Any) -> Any:
-        return X
+        return divided(X, self.scales)
+
+    def for_rows(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of these features as weights of the rows as they are."""
+        return weights if self.scales is None else weights / self.scales
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,10 @@ class FourierMap:
     @property
     def width(self) -> int:
         return len(self.offsets)
+
+    def for_rows_divided_by(self, scales: np.ndarray | None) -> FourierMap:
+        """The map that makes of rows what this one makes of them after their columns were divided."""
+        return self if scales is None else replace(self, directions=self.directions / scales[:, None])
 
     def __call__(self, X: Any) -> np.ndarray:
         features = np.empty((X.shape[0], self.width), np.float32)
@@ -146,7 +156,7 @@ class Joined:
         return np.hstack([part.toarray() if sparse.issparse(part) else part for part in features])
 
 
-def fit_map(model: Any, X: Any, rng: np.random.Generator) -> RowMap:
+def fit_map(model: Any, X: Any, rng: np.random.Generator, scale: bool | str = False) -> RowMap:
     """The map that a model's name or description stands for.
 
     Parameters
@@ -154,20 +164,37 @@ def fit_map(model: Any, X: Any, rng: np.random.Generator) -> RowMap:
     model : "linear", "rff", RandomFourier, transformer of scikit-learn, or list of these
         A list is several kernels whose features stand side by side, each scaled so that the mean squared distance of
         two rows is 1: weights of kernels then say what they seem to say.
+    scale : "auto" or bool
+        Whether to divide each column of X by the size of its numbers first, where all kernels are named ones.
     """
+    return _fit_map(model, X, rng, None if sees_to_scales(model, scale) else scales_of(X, scale))
+
+
+def sees_to_scales(model: Any, scale: bool | str) -> bool:
+    """Whether a model is of a user's own making, which gets the rows as they are; refuses to divide them for it."""
+    kernels = model if isinstance(model, list | tuple) else [model]
+    if all(isinstance(kernel, str | RandomFourier) for kernel in kernels):
+        return False
+    if scale is True:
+        raise InputError(
+            "scale=True is for the models 'linear' and 'rff': let a transformer or network scale the rows itself"
+        )
+    return True
+
+
+def _fit_map(model: Any, X: Any, rng: np.random.Generator, scales: np.ndarray | None) -> RowMap:
     if isinstance(model, list | tuple):
         if not model:
             raise InputError("model is an empty list: name at least one kernel")
-        parts = tuple(fit_map(part, X, rng) for part in model)
+        parts = tuple(_fit_map(part, X, rng, scales) for part in model)
         sample = _sample(X)
         scales = np.array([1 / np.sqrt(_mean_squared_distance(part(sample))) for part in parts])
         return Joined(parts, scales)
     if isinstance(model, str) and model == "linear":
-        return Rows(X.shape[1])
-    if isinstance(model, str) and model == "rff":
-        return RandomFourier().fit(X, rng)
-    if isinstance(model, RandomFourier):
-        return model.fit(X, rng)
+        return Rows(X.shape[1], scales)
+    if isinstance(model, RandomFourier) or (isinstance(model, str) and model == "rff"):
+        described = model if isinstance(model, RandomFourier) else RandomFourier()
+        return described.fit(divided(_sample(X), scales), rng).for_rows_divided_by(scales)
     if isinstance(model, type):
         raise InputError(
             f"model must be an object, not the class {model.__name__}: write {model.__name__}(...)"
@@ -217,7 +244,7 @@ class Mapped:
 def features_of(X: Any, row_map: RowMap, most_bytes: int | None = None) -> Any:
     """Features of the rows: as a matrix where they fit into so many bytes (`MOST_BYTES`), otherwise `Mapped`."""
     if isinstance(row_map, Rows):
-        return ready(X)
+        return ready(row_map(X))
     most_bytes = MOST_BYTES if most_bytes is None else most_bytes
     sample = row_map(X[:2])
     if sparse.issparse(sample) or X.shape[0] * row_map.width * sample.itemsize <= most_bytes:
@@ -227,8 +254,10 @@ def features_of(X: Any, row_map: RowMap, most_bytes: int | None = None) -> Any:
 
 def scores_of(X: Any, row_map: RowMap, w: np.ndarray) -> np.ndarray:
     """Products of the features with weights, some rows at a time."""
+    if isinstance(row_map, Rows):
+        return np.asarray(X @ row_map.for_rows(w), dtype=np.float64)
     scores = np.empty(X.shape[0])
-    for block in row_blocks(X.shape[0], 1 if isinstance(row_map, Rows) else row_map.width):
+    for block in row_blocks(X.shape[0], row_map.width):
         scores[block] = row_map(X[block]) @ w
     return scores
 

@@ -3,10 +3,11 @@
 Data, splits, scaling, logistic regression (LR) and clocks are those of `adadsg_vs_dsgd`; one setting for all data.
 
 - Ours: AdaDSG and DSGD with the hinge; OLP with a buffer of 500 rows, of which a step takes 4 (five passes) or, as in
-  the paper, the whole of the other class (one pass); OPAUC with whole covariances or with 50 directions of them, one
-  pass, over 5,000 rows where there are more than 10,000 features; SOLAM with classes in balance or rows as they come;
-  the exact minimum of the hinge (to 0.1 %). `AUCClassifier` is the whole estimator with its defaults. All are our own
-  programs: what they say about the authors' programs is limited to the methods.
+  the paper, the whole of the other class (one pass), the latter with buffers of other sizes too; OPAUC with whole
+  covariances or with 50 directions of them, one pass, over 5,000 rows where there are more than 10,000 features; SOLAM
+  with classes in balance or rows as they come; the exact minimum of the hinge (to 0.1 %). `AUCClassifier` is the whole
+  estimator with its defaults. All are our own programs: what they say about the authors' programs is limited to the
+  methods.
 - scikit-learn's `LogisticRegression` and `SGDClassifier` (hinge, its defaults).
 - LibAUC 2.0.1: a linear model by `AUCMLoss` with `PESG` (rate 0.1, a tenth of it after 5 and 8 epochs) and by
   `PairwiseAUCLoss` (squared hinge) with `Adam` (rate 0.001); batches of 128, half of them positive, 10 epochs. Of two
@@ -73,7 +74,9 @@ QUICK = {
 LR = "LogisticRegression"
 FAST = (LR, "SGDClassifier", "AUCClassifier", "AdaDSG", "DSGD", "OLP", "SOLAM", "SOLAM as it comes")
 SLOW = ("OPAUC", "OPAUC low rank", "OLP whole buffer", "exact", "LibAUC AUCM", "LibAUC pairwise")
-PARTS = {"fast": FAST, "slow": SLOW, "trees": ("xgboost",)}
+#: rows of OLP's whole buffer, beside the 500 of the paper
+BUFFERS = {f"OLP buffer {size}": size for size in (20, 100, 2500)}
+PARTS = {"fast": FAST, "slow": SLOW, "trees": ("xgboost",), "buffers": tuple(BUFFERS)}
 _MANY_FEATURES = 10_000
 #: trials of the quick rivals that come before the slow ones: an early look at all of them
 _FIRST_TRIALS = 5
@@ -86,7 +89,7 @@ def cells(settings: dict[str, Any]) -> list[Cell]:
     slow = [
         cell
         for data in (small, large)
-        for part in ("slow", "trees")
+        for part in ("slow", "trees", "buffers")
         for cell in _trials(part, data, settings)
     ]
     quick = _trials("fast", settings["data"], settings)
@@ -114,6 +117,10 @@ def entries(settings: dict[str, Any], n_features: int) -> dict[str, race.Entry]:
         "DSGD": race.Entry(DSGD()),
         "OLP": race.Entry(OLP()),
         "OLP whole buffer": race.Entry(OLP(pairs=None, passes=1), short_runs=False),
+        **{
+            name: race.Entry(OLP(buffer=size, pairs=None, passes=1), short_runs=False)
+            for name, size in BUFFERS.items()
+        },
         "OPAUC": race.Entry(OPAUC(rank=None), **moments),
         "OPAUC low rank": race.Entry(OPAUC(rank=settings["rank"]), **moments),
         "SOLAM": race.Entry(SOLAM(), loss="square"),

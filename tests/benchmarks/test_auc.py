@@ -25,6 +25,7 @@ from benchmarks import (
     adadsg_vs_dsgd,
     auc_peers,
 )
+from benchmarks._auc_peers_report import BUFFERS
 from nearer.pairwise import DSGD, AdaDSG
 
 
@@ -195,8 +196,22 @@ def test_slow_rivals_come_after_a_first_look_and_no_cell_twice():
     cells = auc_peers.cells(auc_peers.SETTINGS)
     keys = [tuple(cell.items()) for cell in cells]
     assert len(set(keys)) == len(keys)
-    assert {cell["part"] for cell in cells} == {"fast", "slow", "trees"}
-    counts = [
-        sum(cell["part"] == "fast" and cell["data"] == name for cell in cells) for name in ("a9a", "mnist")
-    ]
-    assert counts == [25, 5]
+    assert [cell["part"] for cell in cells[:50]] == ["fast"] * 50
+    assert cells[50]["part"] == "slow"
+    for part in ("fast", "slow", "trees", "buffers"):
+        counts = [sum(c["part"] == part and c["data"] == name for c in cells) for name in ("a9a", "mnist")]
+        assert counts == [25, 5]
+
+
+def test_olp_is_shown_by_the_rows_of_its_buffer():
+    quick = {"LogisticRegression": {"seconds": 1.0, "auc": 0.9, "solver": "lbfgs"}}
+    sizes = dict(zip(BUFFERS.values(), (0.80, 0.85, 0.90, 0.91), strict=True))
+    curve = {"steps": [256], "seconds": [0.1], "auc": [0.9]}
+    found = {
+        name: {"seconds": 0.1, "auc": auc, "curve": curve} for name, auc in {"AdaDSG": 0.9, **sizes}.items()
+    }
+    rows = [{"cell": {"part": "fast", "data": "a9a", "trial": 100}, "results": {**quick, **found}}]
+    tables = auc_peers.summarise(rows, auc_peers.SETTINGS)
+    assert [row[1] for row in tables[-1].rows] == ["-0.1000", "-0.0500", "+0.0100", *["100"] * 4]
+    assert tables[0].rows[-1][1:] == ["ahead on 1 (a9a), equal on 0, behind on 0", "1", "confirmed"]
+    assert set(auc_peers.BUFFERS) < set(BUFFERS.values())

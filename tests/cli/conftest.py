@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -60,6 +61,11 @@ class Screen:
         os.close(self.theirs)
 
 
+def _heed_ctrl_c():
+    """Undo what shells do to jobs in the background: they, and all that they start, ignore ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(tmp_path):
     """Start the command with a terminal for its stderr, its `screen`; it is killed at the end."""
@@ -70,7 +76,7 @@ def start(tmp_path):
         command = [sys.executable, "-m", "nearer", *map(str, arguments)]
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
         streams = {"stdout": subprocess.PIPE, "stderr": screen.theirs, "text": True}
-        one = subprocess.Popen(command, cwd=tmp_path, env=environment, **streams)
+        one = subprocess.Popen(command, cwd=tmp_path, env=environment, preexec_fn=_heed_ctrl_c, **streams)
         one.screen = screen
         started.append(one)
         return one

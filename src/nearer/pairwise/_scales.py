@@ -15,7 +15,7 @@ from nearer.errors import InputError
 
 #: "auto" divides where the largest column is so many times as large as a quarter of them; steps bear less than that
 APART = 20.0
-#: rows of a dense matrix that sizes are found from, where a column varies in them
+#: rows that sizes, and the width of a kernel, are found from
 _SAMPLE = 1000
 _COLUMNS_AT_ONCE = 64
 
@@ -57,7 +57,7 @@ def column_sizes(X: Any) -> tuple[np.ndarray, np.ndarray]:
         squares = np.bincount(X.indices, weights=np.square(X.data, dtype=np.float64), minlength=X.shape[1])
         differing = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
         return _roots(squares, differing, X.shape[0])
-    sample = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE)).astype(int)]
+    sample = sample_of(X)
     usual = np.median(sample, axis=0)
     sizes, spreads = _measured(sample - usual)
     constant = np.flatnonzero(sizes == 0)
@@ -65,6 +65,11 @@ def column_sizes(X: Any) -> tuple[np.ndarray, np.ndarray]:
         columns = constant[start : start + _COLUMNS_AT_ONCE]
         sizes[columns], spreads[columns] = _measured(X[:, columns] - usual[columns])
     return sizes, spreads
+
+
+def sample_of(X: Any) -> Any:
+    """Some rows from all over a matrix."""
+    return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE)).astype(int)]
 
 
 def _measured(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

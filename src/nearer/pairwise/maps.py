@@ -11,13 +11,11 @@ from scipy import sparse
 from nearer._points import row_blocks
 from nearer._validation import positive, whole
 from nearer.errors import InputError
-from nearer.pairwise._scales import divided, scales_of
+from nearer.pairwise._scales import divided, sample_of, scales_of
 from nearer.pairwise.pairs import ready
 
 #: features that take more bytes than this are worked out when pairs of them are met, again and again
 MOST_BYTES = 2**29
-#: rows from which the width of a kernel and the scale of a map are found
-_SAMPLE = 1000
 
 
 class RowMap(Protocol):
@@ -187,14 +185,14 @@ def _fit_map(model: Any, X: Any, rng: np.random.Generator, scales: np.ndarray | 
         if not model:
             raise InputError("model is an empty list: name at least one kernel")
         parts = tuple(_fit_map(part, X, rng, scales) for part in model)
-        sample = _sample(X)
+        sample = sample_of(X)
         scales = np.array([1 / np.sqrt(_mean_squared_distance(part(sample))) for part in parts])
         return Joined(parts, scales)
     if isinstance(model, str) and model == "linear":
         return Rows(X.shape[1], scales)
     if isinstance(model, RandomFourier) or (isinstance(model, str) and model == "rff"):
         described = model if isinstance(model, RandomFourier) else RandomFourier()
-        return described.fit(divided(_sample(X), scales), rng).for_rows_divided_by(scales)
+        return described.fit(divided(sample_of(X), scales), rng).for_rows_divided_by(scales)
     if isinstance(model, type):
         raise InputError(
             f"model must be an object, not the class {model.__name__}: write {model.__name__}(...)"
@@ -262,13 +260,9 @@ def scores_of(X: Any, row_map: RowMap, w: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _sample(X: Any) -> Any:
-    return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE)).astype(int)]
-
-
 def _usual_gamma(X: Any) -> float:
     """1 / (number of features * variance of all numbers), as scikit-learn has it."""
-    rows = _sample(X)
+    rows = sample_of(X)
     variance = float(np.var(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64))
     return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
 

@@ -32,7 +32,7 @@ demo: $(VENV)/.core
 	$(BIN)/nearer demo
 
 test: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term
+	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

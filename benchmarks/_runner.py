@@ -42,6 +42,7 @@ NAMES = (
     "auc_peers",
     "cost_growth",
     "pairwise_nonlinear",
+    "blas_threads",
 )
 
 T = TypeVar("T")

@@ -13,6 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nearer._blas import one_thread, threads_for
 from nearer._finite import finite_rows
 from nearer._points import row_blocks
 from nearer._validation import positive
@@ -101,6 +102,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.alpha = alpha
         self.standardise = standardise
 
+    @one_thread()
     def fit(self, X: ArrayLike, y: ArrayLike) -> FeatureMap:
         """Learn the map from features to points.
 
@@ -127,6 +129,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.dual_coef_ = ridge.dual_coef_
         return self
 
+    @one_thread()
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Points of objects with features `X`, float32 where the features are.
 
@@ -238,7 +241,8 @@ def leave_one_out_residuals(kernel: np.ndarray, points: np.ndarray, alphas: np.n
     -------
     array of shape (n_alphas, n, n_components)
     """
-    values, vectors = np.linalg.eigh(kernel)
+    with threads_for(len(kernel)):
+        values, vectors = np.linalg.eigh(kernel)
     values = np.maximum(values, 0)  # rounding leaves small negative eigenvalues
     turned, squares = vectors.T @ points, vectors**2
     residuals = np.empty((len(alphas), *points.shape))

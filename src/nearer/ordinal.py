@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._blas import one_thread
 from nearer._comparing.joining import joined
 from nearer._compiling import compiling
 from nearer._course import Course
@@ -245,6 +246,7 @@ class OrdinalEmbedding(BaseEstimator):
 
     # -- inside -------------------------------------------------------------------------------------------------
 
+    @one_thread()
     def _fit(
         self, comparisons: Comparisons, init: str | np.ndarray, chosen: tuple[Loss, float] | None = None
     ) -> OrdinalEmbedding:

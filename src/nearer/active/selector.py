@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer._blas import one_thread
 from nearer._given import as_comparisons
 from nearer._random import RandomState, generator
 from nearer._validation import whole
@@ -98,6 +99,7 @@ class Selector:
 
     # -- the two verbs ------------------------------------------------------------------------------------------
 
+    @one_thread()
     def next(self, k: int = 1) -> np.ndarray:
         """The next questions.
 
@@ -122,6 +124,7 @@ class Selector:
             chosen.append(question)
         return np.array(chosen, dtype=np.int32).reshape(-1, 3)
 
+    @one_thread()
     def tell(self, answers: Comparisons | ArrayLike, y: ArrayLike | None = None) -> None:
         """Take answers, to questions of this selector or to others.
 
@@ -145,6 +148,7 @@ class Selector:
         rows = self.pending if questions is None else checked_questions(questions, self.n_objects)
         self._board.supply.give_back(self._book.forget(rows))
 
+    @one_thread()
     def grow(self, n_objects: int | None = None, *, names: Iterable[str] | None = None) -> None:
         """Add objects, which come after those known.
 
@@ -180,6 +184,7 @@ class Selector:
             self._belief.grow(int(total), self._map_rng)
         self.n_objects = int(total)
 
+    @one_thread()
     def refit(self) -> None:
         """Fit the map to all answers now, rather than within `next`; needs at least one answer."""
         if not self.n_answers:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import eigh
 
+from nearer._blas import threads_for
 from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, smallest_eigenpair
 from nearer.kernels._slack import Slack, WeylBound
 from nearer.kernels._symmetric import Symmetric, inverse
@@ -158,7 +159,8 @@ class FullKernel:
         self.resolvent, self.unseen, self.low.size = None, [], 0
         kernel = self.matrix.dense()
         kernel[rows[:, None], rows] -= block
-        values, vectors = eigh(kernel, subset_by_index=(0, 0), check_finite=False)
+        with threads_for(len(kernel)):
+            values, vectors = eigh(kernel, subset_by_index=(0, 0), check_finite=False)
         lowest, vector = float(values[0]), vectors[:, 0]
         self.n_projections += 1
         if lowest < 0:
@@ -167,7 +169,7 @@ class FullKernel:
         if isinstance(self.certificate, WeylBound):
             self.certificate.found(max(lowest, 0.0))
         if self.low.crowded and self.n_projections % _CHECK_EVERY == 0:
-            self.low.crowded = _many_null(np.linalg.eigvalsh(kernel))  # answers fill a null space
+            self.low.crowded = _many_null(_eigenvalues(kernel))  # answers fill a null space
 
     def _project(self, answer: Answer) -> None:
         resolvent = self._ready_resolvent()
@@ -231,7 +233,8 @@ def _eigenvalues(kernel: np.ndarray) -> np.ndarray:
     diagonal = kernel.diagonal()
     if np.count_nonzero(kernel) == np.count_nonzero(diagonal):
         return np.sort(diagonal)
-    return np.linalg.eigvalsh(kernel)
+    with threads_for(len(kernel)):
+        return np.linalg.eigvalsh(kernel)
 
 
 def _many_null(values: np.ndarray) -> bool:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import eigh
 
+from nearer._blas import threads_for
 from nearer.kernels._symmetric import Symmetric
 
 #: a direction is new if this share of it is outside the basis
@@ -225,7 +226,8 @@ def _from_scratch(low: LowSpace, kernel: Symmetric, answer: Answer, products: in
     """The smallest eigenpair by LAPACK, which is then all that the low space holds."""
     changed = kernel.dense().copy()
     changed[answer.rows[:, None], answer.rows] -= answer.block
-    values, vectors = eigh(changed, subset_by_index=(0, 0), check_finite=False)
+    with threads_for(len(changed)):
+        values, vectors = eigh(changed, subset_by_index=(0, 0), check_finite=False)
     low.size, low.rest = 0, 0.0
     low.gram[:] = 0
     low._append(vectors[:, 0], values[0] * vectors[:, 0])

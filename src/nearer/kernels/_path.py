@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._blas import threads_for
 from nearer._course import Course
 from nearer._points import compared_distances
 from nearer.calibration import LEAST_COMPARISONS
@@ -131,7 +132,8 @@ def _penalties(objective: GramObjective, start: np.ndarray) -> list[float]:
     slopes = objective.pair_slopes(*objective.derivatives(objective.distances(start)))
     gradient = objective.gradient(slopes)
     if len(start) <= 500:
-        steepest = -float(np.linalg.eigvalsh(gradient.toarray())[0])
+        with threads_for(gradient.shape[0]):
+            steepest = -float(np.linalg.eigvalsh(gradient.toarray())[0])
     else:
         from scipy.sparse.linalg import eigsh
 

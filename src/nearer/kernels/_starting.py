@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer._blas import threads_for
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._full import FullKernel
@@ -73,7 +74,8 @@ def _psd(kernel: np.ndarray) -> np.ndarray:
     if not np.allclose(kernel, kernel.T, rtol=1e-10, atol=1e-12 * max(np.abs(kernel).max(), 1.0)):
         raise InputError("start is not symmetric: a kernel is, and (start + start.T) / 2 would be")
     kernel = (kernel + kernel.T) / 2
-    values = np.linalg.eigvalsh(kernel)
+    with threads_for(len(kernel)):
+        values = np.linalg.eigvalsh(kernel)
     if values[0] < -_START_TOLERANCE * max(values[-1], 1.0):
         raise InputError(
             f"start has the eigenvalue {values[0]:.3g}, but a kernel has none below 0: remove the negative ones"

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.linalg.blas import dgemm, dsymv
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from nearer._blas import threads_for
+
 #: columns that may wait. Working them in reads and writes the whole matrix, which pays for many at once.
 _ROOM = 96
 
@@ -82,7 +84,8 @@ class Symmetric:
         """Work in what waits."""
         if self.waiting:
             columns = self._waiting()
-            dgemm(1.0, columns @ self._middle(), columns, 1.0, self.base.T, trans_b=1, overwrite_c=1)
+            with threads_for(len(self.base)):
+                dgemm(1.0, columns @ self._middle(), columns, 1.0, self.base.T, trans_b=1, overwrite_c=1)
             self.middle[:] = 0
             self.waiting = 0
 
@@ -118,8 +121,9 @@ def inverse(matrix: np.ndarray, shift: float) -> np.ndarray:
     """The inverse of matrix + shift I, which must be positive definite."""
     shifted = np.array(matrix, order="F")
     shifted[np.diag_indices_from(shifted)] += shift
-    factor, failed = dpotrf(shifted, lower=1, overwrite_a=1)
-    inverted, failed_too = dpotri(factor, lower=1, overwrite_c=1)
+    with threads_for(len(matrix)):
+        factor, failed = dpotrf(shifted, lower=1, overwrite_a=1)
+        inverted, failed_too = dpotri(factor, lower=1, overwrite_c=1)
     if failed or failed_too:
         raise np.linalg.LinAlgError("the kernel has lost its positive semidefiniteness")
     lower = np.tril(inverted)

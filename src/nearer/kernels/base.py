@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._blas import threads_for
 from nearer._given import as_comparisons, known_to
 from nearer._validation import whole
 from nearer.comparisons import Comparisons
@@ -149,6 +150,9 @@ def leading_eigenpairs(kernel: np.ndarray, count: int) -> tuple[np.ndarray, np.n
         )  # any; a fixed one, so that equal kernels give equal points
         with suppress(ArpackNoConvergence):  # many equal eigenvalues, such as zeros beyond the rank
             found = eigsh(kernel, k=count, which="LA", v0=start)
-    values, vectors = found or eigh(kernel, subset_by_index=(n - count, n - 1))
+    if found is None:
+        with threads_for(n):
+            found = eigh(kernel, subset_by_index=(n - count, n - 1))
+    values, vectors = found
     order = np.argsort(values)[::-1]
     return values[order], vectors[:, order]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._blas import one_thread
 from nearer._estimating import that_count
 from nearer._given import as_comparisons, known_to
 from nearer._interrupting import interrupt_between
@@ -152,6 +153,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
             self.__dict__.pop(name, None)
         return self.partial_fit(X, y)
 
+    @one_thread()
     def partial_fit(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> OnlineKernel:
         """Learn more answers, one by one in their order.
 
@@ -182,6 +184,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
             self._forget_after(self.n_seen_)
         return self
 
+    @one_thread()
     def add_objects(
         self, count: int | None = None, names: tuple[str, ...] | list[str] | None = None
     ) -> OnlineKernel:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._blas import one_thread, threads_for
 from nearer._course import Course
 from nearer._estimating import check_learnable, that_count, watched
 from nearer._given import as_comparisons
@@ -128,6 +129,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         self.verbose = verbose
         self.callback = callback
 
+    @one_thread()
     def fit(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> RelativeKernel:
         """Find the kernel.
 
@@ -260,7 +262,8 @@ def _factor_of(kernel: np.ndarray, n: int) -> np.ndarray:
         raise InputError("init holds NaN or infinity: give a finite kernel")
     if not np.allclose(kernel, kernel.T, rtol=1e-8, atol=1e-12):
         raise InputError("init is not symmetric: give a positive semidefinite kernel")
-    values, vectors = np.linalg.eigh(kernel)
+    with threads_for(n):
+        values, vectors = np.linalg.eigh(kernel)
     if values[0] < -1e-8 * max(values[-1], 1.0):
         raise InputError(
             f"init has the negative eigenvalue {values[0]:.3g}: give a positive semidefinite kernel"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nearer._blas import threads_for
 from nearer.objectives.all_pairs import AllPairs
 
 Product = Callable[[np.ndarray], np.ndarray]
@@ -42,7 +43,9 @@ class Metric:
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray | None]:
         if self._objective.shape[0] > MOST_DENSE:
             return self._objective.spreads(), None
-        values, vectors = np.linalg.eigh(self._objective.second_moments())
+        moments = self._objective.second_moments()
+        with threads_for(len(moments)):
+            values, vectors = np.linalg.eigh(moments)
         return np.maximum(values, 0.0), vectors
 
 

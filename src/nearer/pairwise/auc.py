@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._blas import one_thread
 from nearer._random import RandomState
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
@@ -145,6 +146,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         self.verbose = verbose
         self.callback = callback
 
+    @one_thread()
     def fit(self, X: ArrayLike, y: ArrayLike) -> AUCClassifier:
         """Learn from all rows at once.
 
@@ -169,6 +171,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         return self
 
     @available_if(goes_on)
+    @one_thread()
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> AUCClassifier:
         """Learn from a chunk of rows, and go on from the chunks before.
 

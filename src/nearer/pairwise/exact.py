@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nearer._blas import one_thread
 from nearer._points import read_only
 from nearer._validation import positive, whole
 from nearer.errors import InputError
@@ -76,6 +77,7 @@ class ExactSolution:
         return self.stop_reason == "tolerance"
 
 
+@one_thread()
 def solve_exact(
     objective: AllPairs,
     *,

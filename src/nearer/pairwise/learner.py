@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._blas import one_thread
 from nearer._random import RandomState
 from nearer._validation import whole
 from nearer.errors import InputError
@@ -137,6 +138,7 @@ class PairwiseLearner(PairwiseModel):
         self.verbose = verbose
         self.callback = callback
 
+    @one_thread()
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> PairwiseLearner:
         """Learn from all rows at once.
 
@@ -162,6 +164,7 @@ class PairwiseLearner(PairwiseModel):
         return self
 
     @available_if(goes_on)
+    @one_thread()
     def partial_fit(
         self,
         X: ArrayLike,

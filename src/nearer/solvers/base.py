@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nearer._blas import one_thread
 from nearer.errors import InputError
 from nearer.solvers.monitor import Budget, Callback, Monitor, Stop
 from nearer.solvers.result import Result
@@ -45,6 +46,7 @@ def check_fit(solver: Solver, objective: Any) -> None:
         )
 
 
+@one_thread()
 def minimise(
     solver: Solver,
     objective: Any,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearer._blas import threads_for
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -106,14 +108,15 @@ class PositivePart:
 
         self.n_whole += 1
         dense = matrix.dense()
-        if not self.partial or self.guess > len(dense) // 8:
-            values, vectors = np.linalg.eigh(dense)
-            above = values > threshold
-            values, vectors = values[above], vectors[:, above]
-        else:
-            values, vectors = eigh(
-                dense, subset_by_value=(threshold, np.inf), overwrite_a=True, check_finite=False
-            )
+        with threads_for(len(dense)):
+            if not self.partial or self.guess > len(dense) // 8:
+                values, vectors = np.linalg.eigh(dense)
+                above = values > threshold
+                values, vectors = values[above], vectors[:, above]
+            else:
+                values, vectors = eigh(
+                    dense, subset_by_value=(threshold, np.inf), overwrite_a=True, check_finite=False
+                )
         return (values, vectors) if most is None else (values[-most:], vectors[:, -most:])
 
 

@@ -74,6 +74,27 @@ def results(rows: list[dict[str, Any]], loss: str) -> list[dict[str, Any]]:
     return [row["results"] for row in rows if row["cell"]["part"] == PART and row["cell"]["loss"] == loss]
 
 
+def _note(rows: list[dict[str, Any]]) -> str:
+    """Say why `batch` has other times here than in the tables before."""
+    race = {(row["cell"]["loss"], row["cell"]["seed"]): row for row in rows if row["cell"]["part"] == "race"}
+    pairs = [
+        (row, race.get((row["cell"]["loss"], row["cell"]["seed"])))
+        for row in rows
+        if row["cell"]["part"] == PART
+    ]
+    both = [(here, there) for here, there in pairs if there is not None]
+    same = sum(here["results"][_BATCH]["error"] == there["results"][_BATCH]["error"] for here, there in both)
+    return (
+        "`batch` ran twice: in the tables before, beside the other solvers, and here, beside the Gram "
+        f"form. In {same} of "
+        f"{len(both)} cells it went through the same errors step by step, so the work is the same. The two "
+        "were timed hours "
+        "apart, from two versions of the source, on a machine that other programs may have shared: compare "
+        "times within one "
+        "table only."
+    )
+
+
 def tables(rows: list[dict[str, Any]], losses: dict[str, str], targets: list[float]) -> list[Table]:
     """The Gram form beside batch gradient on the points, measured in the same cells."""
     columns = ["loss", "form"]
@@ -83,7 +104,7 @@ def tables(rows: list[dict[str, Any]], losses: dict[str, str], targets: list[flo
             f"evaluations / |Q| to {target}",
             f"reached {target}",
         ]
-    table = Table("The Gram form beside the points", [*columns, "time in decompositions"])
+    table = Table("The Gram form beside the points", [*columns, "time in decompositions"], note=_note(rows))
     for loss, title in losses.items():
         found = results(rows, loss)
         for rival in (name(loss), _BATCH) if found else ():

@@ -130,23 +130,24 @@ def _ahead_check(rows: Rows, settings: dict[str, Any], data: str) -> Check:
 def _cost_checks(rows: Rows, settings: dict[str, Any]) -> Iterator[Check]:
     sizes, features = settings["step_sizes"], settings["features"]
     for data, d in settings["data"].items():
-        ends = [_ns(of(rows, kind="step", data=data, n=n, d=d), "ordered") for n in (sizes[0], sizes[-1])]
+        ends = [step_ns(of(rows, kind="step", data=data, n=n, d=d), "ordered") for n in (sizes[0], sizes[-1])]
         yield _ratio_check(f"{DATA[data]}: time a step, n = {sizes[-1]:,} / n = {sizes[0]:,}", ends, _SAME)
     for data, name in (("zipf", "sparse, as words"), ("uniform", "sparse, all features as common")):
         n = settings["rows_of_features"]
         ends = [
-            _ns(of(rows, kind="step", data=data, n=n, d=d), "ordered") for d in (features[0], features[-1])
+            step_ns(of(rows, kind="step", data=data, n=n, d=d), "ordered")
+            for d in (features[0], features[-1])
         ]
         yield _ratio_check(f"{name}: time a step, d = {features[-1]:,} / d = {features[0]:,}", ends, _SAME)
     sizes = settings["memory_sizes"]
     for way in WAYS:
-        ends = [_bytes(rows, "dense", n, 50, way) for n in (sizes[0], sizes[-1])]
+        ends = [bytes_of(rows, "dense", n, 50, way) for n in (sizes[0], sizes[-1])]
         yield _ratio_check(f"memory, {way}: n = {sizes[-1]:,} / n = {sizes[0]:,}", ends, 1.1)
-    grown = _bytes(rows, "dense", sizes[-1], 50, "process")
+    grown = bytes_of(rows, "dense", sizes[-1], 50, "process")
     holds = None if grown is None else grown <= 2**20
     yield f"a process grows over a stream of {sizes[-1]:,} rows", "at most 1 MiB", _size(grown), holds
     for way in ("fit, random", "stream"):
-        ends = [_bytes(rows, "zipf", sizes[0], d, way) for d in features[-2:]]
+        ends = [bytes_of(rows, "zipf", sizes[0], d, way) for d in features[-2:]]
         yield _ratio_check(
             f"memory, {way}: d = {features[-1]:,} / d = {features[-2]:,}",
             ends,
@@ -209,7 +210,8 @@ def _reached_table(rows: Rows, settings: dict[str, Any], data: str) -> Table:
     return table
 
 
-def _ns(rows: Rows, walk: str) -> Number:
+def step_ns(rows: Rows, walk: str) -> Number:
+    """Return the median nanoseconds per step of a walk."""
     return median([float(np.median(row["results"][walk]["ns"])) for row in rows if walk in row["results"]])
 
 
@@ -220,7 +222,7 @@ def _step_tables(rows: Rows, settings: dict[str, Any]) -> Iterator[Table]:
         by_size.columns += [f"{DATA[data]}, d = {d:,}, {walk}" for walk in walks]
     for n in settings["step_sizes"]:
         found = [of(rows, kind="step", data=data, n=n, d=d) for data, d in settings["data"].items()]
-        by_size.add(f"{n:,}", *(digits(_ns(some, walk)) for some in found for walk in walks))
+        by_size.add(f"{n:,}", *(digits(step_ns(some, walk)) for some in found for walk in walks))
     yield by_size
     n = settings["rows_of_features"]
     title = f"Nanoseconds a step, by features: {settings['entries']} entries a row, n = {n:,}"
@@ -228,11 +230,12 @@ def _step_tables(rows: Rows, settings: dict[str, Any]) -> Iterator[Table]:
     by_features = Table(title, ["d", *(f"{kind}, {walk}" for kind in kinds.values() for walk in walks)])
     for d in settings["features"]:
         found = [of(rows, kind="step", data=data, n=n, d=d) for data in kinds]
-        by_features.add(f"{d:,}", *(digits(_ns(some, walk)) for some in found for walk in walks))
+        by_features.add(f"{d:,}", *(digits(step_ns(some, walk)) for some in found for walk in walks))
     yield by_features
 
 
-def _bytes(rows: Rows, data: str, n: int, d: int, way: str) -> Number:
+def bytes_of(rows: Rows, data: str, n: int, d: int, way: str) -> Number:
+    """Return the median of the bytes that a fit or a stream holds beside its data."""
     found = of(rows, kind="memory", data=data, n=n, d=d)
     return median([row["results"][way]["bytes"] for row in found if way in row["results"]])
 
@@ -245,7 +248,7 @@ def _memory_table(rows: Rows, settings: dict[str, Any]) -> Table:
     columns = ["n", "the data", *(f"{way}: beside them" for way in WAYS), "stream: growth of its process"]
     table = Table("Memory by rows, dense, d = 50", columns)
     for n in settings["memory_sizes"]:
-        cells = [_size(_bytes(rows, "dense", n, 50, way)) for way in (*WAYS, "process")]
+        cells = [_size(bytes_of(rows, "dense", n, 50, way)) for way in (*WAYS, "process")]
         table.add(f"{n:,}", _size(8.0 * n * 50), *cells)
     return table
 
@@ -256,8 +259,8 @@ def _feature_memory_table(rows: Rows, settings: dict[str, Any]) -> Table:
         f"Memory by features, sparse, n = {n:,}", ["d", *(f"{way}: beside the data" for way in WAYS)]
     )
     for d in settings["features"]:
-        table.add(f"{d:,}", *(_size(_bytes(rows, "zipf", n, d, way)) for way in WAYS))
-    ends = [(_bytes(rows, "zipf", n, low, way), _bytes(rows, "zipf", n, high, way)) for way in WAYS]
+        table.add(f"{d:,}", *(_size(bytes_of(rows, "zipf", n, d, way)) for way in WAYS))
+    ends = [(bytes_of(rows, "zipf", n, low, way), bytes_of(rows, "zipf", n, high, way)) for way in WAYS]
     each = [None if None in both else (both[1] - both[0]) / (high - low) for both in ends]  # type: ignore[operator]
     table.add("bytes a further feature", *(digits(number) for number in each))
     return table
@@ -328,16 +331,16 @@ def _draw_cost(rows: Rows, settings: dict[str, Any]) -> Figure:
     lines = [(data, walk) for data in settings["data"] for walk in ("ordered", "random")]
     for look, (data, walk) in zip(looked.values(), lines, strict=True):
         d = settings["data"][data]
-        values = [_ns(of(rows, kind="step", data=data, n=n, d=d), walk) for n in settings["step_sizes"]]
+        values = [step_ns(of(rows, kind="step", data=data, n=n, d=d), walk) for n in settings["step_sizes"]]
         axes[0].plot(settings["step_sizes"], values, label=f"{DATA[data]}, {walk}", markersize=4, **look)
     lines = [(data, walk) for data in ("zipf", "uniform") for walk in ("ordered", "random")]
     for look, (data, walk) in zip(looked.values(), lines, strict=True):
         n = settings["rows_of_features"]
-        values = [_ns(of(rows, kind="step", data=data, n=n, d=d), walk) for d in settings["features"]]
+        values = [step_ns(of(rows, kind="step", data=data, n=n, d=d), walk) for d in settings["features"]]
         label = f"{'as words' if data == 'zipf' else 'all as common'}, {walk}"
         axes[1].plot(settings["features"], values, label=label, markersize=4, **look)
     for look, way in zip(looked.values(), WAYS, strict=False):
-        values = [(_bytes(rows, "dense", n, 50, way) or np.nan) / 2**20 for n in settings["memory_sizes"]]
+        values = [(bytes_of(rows, "dense", n, 50, way) or np.nan) / 2**20 for n in settings["memory_sizes"]]
         axes[2].plot(settings["memory_sizes"], values, label=way, markersize=4, **look)
     axes[2].plot(
         settings["memory_sizes"],

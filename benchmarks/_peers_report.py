@@ -21,40 +21,42 @@ TIMES_FASTER = {"planted-100": 10.0, "planted-3000": 50.0}
 DEFAULT_BEHIND = 0.01
 
 
-def _by_data(rows: Results, settings: dict[str, Any]) -> dict[str, Results]:
+def by_data(rows: Results, settings: dict[str, Any]) -> dict[str, Results]:
+    """Return the results of the measured data sets, by split."""
     found = {
         name: [row["results"] for row in rows if row["cell"]["data"] == name] for name in settings["order"]
     }
     return {name: results for name, results in found.items() if results}
 
 
-def _values(found: Results, rival: str, what: str) -> list[float]:
+def values(found: Results, rival: str, what: str) -> list[float]:
     """Error or seconds of a rival on every split; empty where it failed or was given up."""
-    values = [results[rival].get(what) for results in found]
-    return [] if None in values else values  # type: ignore[return-value]
+    there = [results[rival].get(what) for results in found]
+    return [] if None in there else there  # type: ignore[return-value]
 
 
-def _mean_error(found: Results, rival: str) -> float:
-    errors = _values(found, rival, "error")
+def mean_error(found: Results, rival: str) -> float:
+    """Return the mean held-out error of a rival; infinity where it did not finish every split."""
+    errors = values(found, rival, "error")
     return float(np.mean(errors)) if errors else np.inf
 
 
 def best_peer(found: Results, settings: dict[str, Any]) -> str | None:
     """The estimator of cblearn with the smallest mean error among those that finished every split."""
-    finished = [name for name in settings["cblearn"] if _values(found, name, "error")]
-    return min(finished, key=lambda name: _mean_error(found, name), default=None)
+    finished = [name for name in settings["cblearn"] if values(found, name, "error")]
+    return min(finished, key=lambda name: mean_error(found, name), default=None)
 
 
 def equal_peer(found: Results, settings: dict[str, Any], best: str) -> str:
     """The quickest estimator of cblearn that is as good as its best one."""
-    limit = _mean_error(found, best) + TOLERANCE
-    good = [name for name in settings["cblearn"] if _mean_error(found, name) <= limit]
-    return min(good, key=lambda name: float(np.median(_values(found, name, "seconds"))))
+    limit = mean_error(found, best) + TOLERANCE
+    good = [name for name in settings["cblearn"] if mean_error(found, name) <= limit]
+    return min(good, key=lambda name: float(np.median(values(found, name, "seconds"))))
 
 
 def summarise(rows: Results, settings: dict[str, Any]) -> list[Table]:
     """The checks, the data sets, and a table of errors and times for each."""
-    data = _by_data(rows, settings)
+    data = by_data(rows, settings)
     lines = [line for name, found in data.items() for line in _checks(name, found, settings)]
     tables = [_table(name, found, settings) for name, found in data.items()]
     return [checks(lines), *tables, _failures(data, settings)]
@@ -62,11 +64,11 @@ def summarise(rows: Results, settings: dict[str, Any]) -> list[Table]:
 
 def _checks(name: str, found: Results, settings: dict[str, Any]) -> Iterator[Line]:
     best = best_peer(found, settings)
-    if best is None or not _values(found, AUTO, "error"):
+    if best is None or not values(found, AUTO, "error"):
         yield f"{name}: against the best of cblearn", "-", "no rival finished", None
         return
     yield _auto_check(name, found, best)
-    behind = _mean_error(found, DEFAULT) - _mean_error(found, best)
+    behind = mean_error(found, DEFAULT) - mean_error(found, best)
     yield (
         f"{name}: error, default - {best}",
         f"at most {DEFAULT_BEHIND}",
@@ -77,7 +79,7 @@ def _checks(name: str, found: Results, settings: dict[str, Any]) -> Iterator[Lin
 
 
 def _auto_check(name: str, found: Results, best: str) -> Line:
-    differences = np.subtract(_values(found, AUTO, "error"), _values(found, best, "error"))
+    differences = np.subtract(values(found, AUTO, "error"), values(found, best, "error"))
     one = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
     mean = float(differences.mean())
     what = f'{name}: error, loss="auto" - {best}'
@@ -87,9 +89,9 @@ def _auto_check(name: str, found: Results, best: str) -> Line:
 def _speed_checks(name: str, found: Results, settings: dict[str, Any], best: str) -> Iterator[Line]:
     """How many times faster ours are than cblearn's best, and than its quickest as good as that."""
     for ours, called in ((DEFAULT, "default"), (BRIEF, BRIEF)):
-        as_good = _mean_error(found, ours) <= _mean_error(found, best) + TOLERANCE
+        as_good = mean_error(found, ours) <= mean_error(found, best) + TOLERANCE
         for peer in dict.fromkeys((best, equal_peer(found, settings, best))):
-            ratios = np.divide(_values(found, peer, "seconds"), _values(found, ours, "seconds"))
+            ratios = np.divide(values(found, peer, "seconds"), values(found, ours, "seconds"))
             faster = float(np.median(ratios))
             target = TIMES_FASTER.get(name) if ours == DEFAULT else None
             holds = None if target is None else as_good and faster >= target
@@ -98,7 +100,8 @@ def _speed_checks(name: str, found: Results, settings: dict[str, Any], best: str
             yield f"{name}: time of {peer} / {called}", aim, shown, holds
 
 
-def _title(name: str, settings: dict[str, Any]) -> str:
+def title(name: str, settings: dict[str, Any]) -> str:
+    """Return what a data set's table and panel are called."""
     if name in settings["human"]:
         return f"{name}: p = {settings['human'][name]}"
     size = settings["planted"][name]
@@ -107,22 +110,23 @@ def _title(name: str, settings: dict[str, Any]) -> str:
 
 def _table(name: str, found: Results, settings: dict[str, Any]) -> Table:
     columns = ["rival", "held-out error, mean ± standard error", "seconds, median (quartiles)"]
-    table = Table(f"{_title(name, settings)}; {len(found)} splits", columns)
+    table = Table(f"{title(name, settings)}; {len(found)} splits", columns)
     rivals = [*settings["ours"], *settings["cblearn"]]
-    rivals = [rival for rival in rivals if _values(found, rival, "error")]
-    means = [_mean_error(found, rival) for rival in rivals]
+    rivals = [rival for rival in rivals if values(found, rival, "error")]
+    means = [mean_error(found, rival) for rival in rivals]
     texts = [
-        f"{mean:.4f} ± {_standard_error(found, rival):.4f}" for rival, mean in zip(rivals, means, strict=True)
+        f"{mean:.4f} ± {standard_error(found, rival):.4f}" for rival, mean in zip(rivals, means, strict=True)
     ]
     for rival, text in zip(rivals, best_in_bold(texts, means), strict=True):
         shown = rival if rival in settings["ours"] else f"cblearn {rival}"
-        table.add(shown, text, spread(_values(found, rival, "seconds")))
+        table.add(shown, text, spread(values(found, rival, "seconds")))
     table.note = _chosen(found)
     return table
 
 
-def _standard_error(found: Results, rival: str) -> float:
-    errors = _values(found, rival, "error")
+def standard_error(found: Results, rival: str) -> float:
+    """Return the standard error of a rival's mean held-out error."""
+    errors = values(found, rival, "error")
     return float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else 0.0
 
 
@@ -148,25 +152,25 @@ def _failures(data: dict[str, Results], settings: dict[str, Any]) -> Table:
 
 def draw(rows: Results, settings: dict[str, Any]) -> dict[str, Figure]:
     """Held-out error against fit time, a panel a data set: the lower left corner is where one wants to be."""
-    data = _by_data(rows, settings)
+    data = by_data(rows, settings)
     if not data:
         return {}
     figure, axes = grid(len(data), columns=3, size=(4.4, 3.8))
     for ax, (name, found) in zip(axes, data.items(), strict=True):
         for side, rivals in enumerate((list(settings["ours"]), settings["cblearn"])):
-            drawn = [rival for rival in rivals if _values(found, rival, "error")]
+            drawn = [rival for rival in rivals if values(found, rival, "error")]
             named = {DEFAULT, AUTO} if side == 0 else _frontier(found, drawn)
             for rival in drawn:
                 _draw_point(ax, found, rival, side, rival if rival in named else "")
         log_scale(ax, "x")
-        tidy_chart(ax, "seconds of a fit", "held-out error", _title(name, settings).split(", p")[0])
+        tidy_chart(ax, "seconds of a fit", "held-out error", title(name, settings).split(", p")[0])
     _legend(axes[0])
     return {"error-time": figure}
 
 
 def _frontier(found: Results, rivals: list[str]) -> set[str]:
     """Those that no other one beats in both error and time."""
-    place = {r: (_mean_error(found, r), float(np.median(_values(found, r, "seconds")))) for r in rivals}
+    place = {r: (mean_error(found, r), float(np.median(values(found, r, "seconds")))) for r in rivals}
     return {
         r for r in rivals if not any(place[o][0] < place[r][0] and place[o][1] < place[r][1] for o in rivals)
     }
@@ -174,7 +178,7 @@ def _frontier(found: Results, rivals: list[str]) -> set[str]:
 
 def _draw_point(ax: Axes, found: Results, rival: str, side: int, label: str) -> None:
     """Medians, with whiskers between the quartiles."""
-    seconds, errors = _values(found, rival, "seconds"), _values(found, rival, "error")
+    seconds, errors = values(found, rival, "seconds"), values(found, rival, "error")
     x, y = float(np.median(seconds)), float(np.median(errors))
     colour = PALETTE[side]
     ax.plot(x, y, MARKERS[side], color=colour, markersize=5)

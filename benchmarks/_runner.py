@@ -31,6 +31,7 @@ NAMES = (
     "music",
     "retrieval",
     "peers_ordinal",
+    "peers_starts",
     "scaling",
     "kernel_limit",
     "online_scale",

@@ -152,7 +152,8 @@ def _seconds(work: Any) -> float:
 # -- what is shown ----------------------------------------------------------------------------------------------------
 
 
-def _of(rows: list[dict[str, Any]], problem: str) -> list[dict[str, Any]]:
+def results_of(rows: list[dict[str, Any]], problem: str) -> list[dict[str, Any]]:
+    """Return the results of one problem, by seed."""
     return [row["results"] for row in rows if row["cell"]["problem"] == problem]
 
 
@@ -163,10 +164,10 @@ def _study(results: dict[str, Any]) -> Study:
     return Study(names, np.array(results["random"]["answers"]), errors, np.zeros((len(names), 1)))
 
 
-def _needed(rows: list[dict[str, Any]], problem: str, at: float) -> dict[str, list[float | None]]:
+def shares_needed(rows: list[dict[str, Any]], problem: str, at: float) -> dict[str, list[float | None]]:
     """Answers until random's error after a share of its answers, as a share of those; None is never."""
     needed: dict[str, list[float | None]] = {}
-    for results in _of(rows, problem):
+    for results in results_of(rows, problem):
         study = _study(results)
         step = round(at * len(study.n_answers)) - 1
         target, asked = results["random"]["error"][step], study.n_answers[step]
@@ -178,16 +179,18 @@ def _needed(rows: list[dict[str, Any]], problem: str, at: float) -> dict[str, li
 
 def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Table]:
     """The check, then a table a problem, then costs."""
-    measured = [name for name in problems(settings) if _of(rows, name)]
+    measured = [name for name in problems(settings) if results_of(rows, name)]
     tables = [checks(_check(rows, name) for name in measured if name in MUST_HOLD)]
     tables += [_table(rows, name, settings) for name in measured]
-    if _of(rows, "cost"):
+    if results_of(rows, "cost"):
         tables.append(_cost_table(rows, settings))
     return tables
 
 
 def _check(rows: list[dict[str, Any]], problem: str) -> tuple[str, str, str, bool | None]:
-    shares = {name: median(found) for name, found in _needed(rows, problem, 1.0).items() if name != "random"}
+    shares = {
+        name: median(found) for name, found in shares_needed(rows, problem, 1.0).items() if name != "random"
+    }
     best = min(shares, key=lambda name: np.inf if shares[name] is None else shares[name])
     share = shares[best]
     what = f"{problem}: answers for the error that random questions have in the end, best strategy"
@@ -196,9 +199,9 @@ def _check(rows: list[dict[str, Any]], problem: str) -> tuple[str, str, str, boo
 
 
 def _table(rows: list[dict[str, Any]], problem: str, settings: dict[str, Any]) -> Table:
-    found = _of(rows, problem)
+    found = results_of(rows, problem)
     last = found[0]["random"]["answers"][-1]
-    needed = [_needed(rows, problem, at) for at in SHARES]
+    needed = [shares_needed(rows, problem, at) for at in SHARES]
     heads = [f"error after {round(last * at):,}" for at in SHARES]
     heads += [f"answers for random's error at {round(last * at):,}" for at in SHARES]
     title = f"{problem}: medians of {len(found)} seeds (quartiles)"
@@ -230,19 +233,21 @@ def _cost_table(rows: list[dict[str, Any]], settings: dict[str, Any]) -> Table:
     heads = [f"n = {n:,}: {part}" for n in sizes for part in parts.values()]
     table = Table("Cost of a question", ["strategy", *heads])
     for name in settings["strategies"]:
-        table.add(name, *(digits(cost[name].get(part)) for cost in _of(rows, "cost") for part in parts))
+        table.add(
+            name, *(digits(cost[name].get(part)) for cost in results_of(rows, "cost") for part in parts)
+        )
     return table
 
 
 def draw(rows: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Figure]:
     """Held-out error against answers asked, a panel a problem."""
-    measured = [name for name in problems(settings) if _of(rows, name)]
+    measured = [name for name in problems(settings) if results_of(rows, name)]
     if not measured:
         return {}
     figure, axes = grid(len(measured))
     looked = looks(settings["strategies"])
     for ax, problem in zip(axes, measured, strict=True):
-        found = _of(rows, problem)
+        found = results_of(rows, problem)
         for name, look in looked.items():
             curves = [[np.nan if error is None else error for error in one[name]["error"]] for one in found]
             band(ax, found[0][name]["answers"], curves, name, look)

@@ -82,7 +82,8 @@ def _loops(count: int) -> Iterator[None]:
             loop.wait()
 
 
-def _ratio(row: dict[str, Any]) -> float:
+def ratio(row: dict[str, Any]) -> float:
+    """Return the median time as installed over that on one thread."""
     found = row["results"]
     return float(np.median(found["as installed"]["seconds"]) / np.median(found["one thread"]["seconds"]))
 
@@ -94,8 +95,8 @@ def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Tabl
         (
             f"{row['cell']['job']}, {row['cell']['load']}",
             f"at most {most}",
-            digits(_ratio(row)),
-            _ratio(row) <= most,
+            digits(ratio(row)),
+            ratio(row) <= most,
         )
         for row in rows
     )
@@ -113,7 +114,7 @@ def draw(rows: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Figu
     for load, marker in zip(settings["loads"], "os", strict=False):
         found = [row for row in rows if row["cell"]["load"] == load]
         places = [names.index(row["cell"]["job"]) for row in found]
-        ax.scatter([_ratio(row) for row in found], places, marker=marker, label=load)
+        ax.scatter([ratio(row) for row in found], places, marker=marker, label=load)
     ax.axvline(1, color="grey", linewidth=1)
     ax.axvline(settings["largest_ratio"], color="grey", linewidth=1, linestyle=":")
     ax.set_yticks(range(len(names)), names)

@@ -7,7 +7,8 @@ so on, until the result is good enough: a test AUC within 0.005 of the best that
 or an objective within 1/√n of its minimum, which is what the paper calls the statistical accuracy. It claims that
 AdaDSG gets there with O(n) steps and DSGD with O(n√n). Time is that of one core for the shuffled row lists and the
 steps; the growth is the slope of the medians in logarithms. *printed steps* are those of the paper, 1/(μ(t+1)), whose
-answer is the last iterate; the others are the library's. The *stream* is one pass by `partial_fit`, 1,000 rows at a
+answer is the last iterate; the others are the library's. (The paper also tunes an initial rate on every data set, which
+was not run.) The *stream* is one pass by `partial_fit`, 1,000 rows at a
 time and two steps a row.
 
 *Steps*: nanoseconds of one core a step, of the loop alone, for rows copied in the order of the walk (the default) and

@@ -184,7 +184,8 @@ def _race(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
 # -- what is shown ----------------------------------------------------------------------------------------------------
 
 
-def _of(rows: Rows, part: str, n: int) -> list[dict[str, Any]]:
+def results_of(rows: Rows, part: str, n: int) -> list[dict[str, Any]]:
+    """Return the results of one part at one size, by trial."""
     return [row["results"] for row in rows if row["cell"]["part"] == part and row["cell"]["n"] == n]
 
 
@@ -200,7 +201,8 @@ def total(results: dict[str, Any], method: str, parts: int, what: str = "seconds
     return parts * float(np.mean(times)) if times else None
 
 
-def _last_error(results: dict[str, Any], method: str) -> float | None:
+def last_error(results: dict[str, Any], method: str) -> float | None:
+    """Return the held-out error in the end; None where it was not measured."""
     errors = [piece["error"] for _, piece in pieces(results, method) if "error" in piece]
     return errors[-1] if errors else None
 
@@ -218,26 +220,26 @@ NAMES = {
 
 def summarise(rows: Rows, settings: dict[str, Any]) -> list[Table]:
     """The checks, the races, where the time goes, the skips and the tuning."""
-    sizes = [size["n"] for size in settings["race"] if _of(rows, "race", size["n"])]
+    sizes = [size["n"] for size in settings["race"] if results_of(rows, "race", size["n"])]
     shown = [checks(_checks(rows, settings))]
-    shown += [_race_table(_of(rows, "race", n), n, settings) for n in reversed(sizes)]
-    shown += [_account.table(_of(rows, "race", n)[0][ACCOUNT], n) for n in sizes[-1:]]
+    shown += [_race_table(results_of(rows, "race", n), n, settings) for n in reversed(sizes)]
+    shown += [_account.table(results_of(rows, "race", n)[0][ACCOUNT], n) for n in sizes[-1:]]
     for size in settings["skips"]:
-        if found := _of(rows, "skips", size["n"]):
+        if found := results_of(rows, "skips", size["n"]):
             shown.append(_skip_table(found, size["n"], settings))
     return [*shown, _tuning_table(rows)]
 
 
 def _checks(rows: Rows, settings: dict[str, Any]) -> Iterator[tuple[str, str, str, bool | None]]:
     n, parts = settings["race"][-1]["n"], settings["parts"]
-    found = _of(rows, "race", n)
+    found = results_of(rows, "race", n)
     for online, (how, target) in product(ONLINE, ((FULL, TARGET), (NEGATIVE, None))):
         ratio = median(_ratio(results, f"{how}, 1", parts, online) for results in found)
         what = f"n = {n:,}: {parts} re-trainings with one step, {how}, against one pass of {online}"
         holds = None if ratio is None or target is None else ratio >= target
         yield what, f"at least {target:g} times" if target else "no target", f"{digits(ratio)} times", holds
     for size in settings["skips"]:
-        some = [results.get("bound, 1 I") for results in _of(rows, "skips", size["n"])]
+        some = [results.get("bound, 1 I") for results in results_of(rows, "skips", size["n"])]
         share = median(one["projections"] / one["answers"] for one in some if one)
         if share is not None:
             what = f"n = {size['n']:,}: answers that need an eigenproblem by the paper's bound, from the identity"
@@ -260,7 +262,7 @@ def _race_table(found: list[dict[str, Any]], n: int, settings: dict[str, Any]) -
             _shown(total(results, method, parts) for results in found),
             _shown(total(results, method, parts, "clock") for results in found),
             _shown(_ratio(results, method, parts) for results in found),
-            _shown(_last_error(results, method) for results in found),
+            _shown(last_error(results, method) for results in found),
             "-" if None in ranks or not ranks else _shown(ranks),
         )
     table.note = _conditions(found)
@@ -319,13 +321,13 @@ def _tuning_table(rows: Rows) -> Table:
 
 def draw(rows: Rows, settings: dict[str, Any]) -> dict[str, Figure]:
     """Cumulative seconds and held-out error against answers (Fig. 2)."""
-    sizes = [size["n"] for size in settings["race"] if _of(rows, "race", size["n"])]
+    sizes = [size["n"] for size in settings["race"] if results_of(rows, "race", size["n"])]
     if not sizes:
         return {}
     figure, axes = grid(2 * len(sizes), columns=2, size=(4.6, 3.4))
     looked = looks(list(NAMES))
     for row, n in enumerate(reversed(sizes)):
-        results = _of(rows, "race", n)[0]
+        results = results_of(rows, "race", n)[0]
         ends = [end for end, _ in pieces(results, "PA")]
         for method, name in NAMES.items():
             if found := [piece for _, piece in pieces(results, method)]:

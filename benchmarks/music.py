@@ -71,7 +71,7 @@ def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Tabl
     ]
 
 
-def _error_after(rows: list[dict[str, Any]], loss: str, rival: str, epochs: float) -> np.ndarray:
+def error_after(rows: list[dict[str, Any]], loss: str, rival: str, epochs: float) -> np.ndarray:
     """Quartiles of the test error after a number of epochs of 3 evaluations a comparison."""
     at = np.array([3.0 * epochs])
     errors = [_race.on_grid(results[rival], "error", at)[0] for results in _race.of_loss(rows, loss)]
@@ -86,7 +86,7 @@ def _table(rows: list[dict[str, Any]], loss: str, settings: dict[str, Any]) -> T
     names = _race.rivals(settings)
     columns = []
     for epochs in shown:
-        found = [_error_after(rows, loss, name, epochs) for name in names]
+        found = [error_after(rows, loss, name, epochs) for name in names]
         texts = [f"{middle:.3f} ({low:.3f}-{high:.3f})" for low, middle, high in found]
         columns.append(best_in_bold(texts, [middle for _, middle, _ in found]))
     for name, *texts in zip(names, *columns, strict=True):
@@ -98,8 +98,8 @@ def _check(
     rows: list[dict[str, Any]], loss: str, settings: dict[str, Any]
 ) -> tuple[str, str, str, bool | None]:
     """The paper's claim: SVRG-SBB-eps falls faster than SVRG with a constant step in the first epochs."""
-    sbb = min(_error_after(rows, loss, f"SBB-{b}", 3)[1] for b in settings["batch_sizes"])
-    svrg = _error_after(rows, loss, "SVRG", 3)[1]
+    sbb = min(error_after(rows, loss, f"SBB-{b}", 3)[1] for b in settings["batch_sizes"])
+    svrg = error_after(rows, loss, "SVRG", 3)[1]
     what = f"{table1.LOSS_NAMES[loss]}: error after 3 epochs, best SBB-b against SVRG"
     return what, "lower", f"{digits(sbb)} against {digits(svrg)}", bool(sbb < svrg)
 

@@ -143,7 +143,8 @@ def _passes(online: OnlineKernel, train: Comparisons, test: Comparisons, passes:
     return {"errors": errors, "seconds": round(seconds, 3)}
 
 
-def _of(rows: Rows, **wanted: Any) -> Rows:
+def rows_where(rows: Rows, **wanted: Any) -> Rows:
+    """Return the rows of cells with these entries."""
     return [row for row in rows if all(row["cell"].get(key) == value for key, value in wanted.items())]
 
 
@@ -163,11 +164,13 @@ def summarise(rows: Rows, settings: dict[str, Any]) -> list[Table]:
 
 def _checks(rows: Rows, settings: dict[str, Any]) -> Iterator[tuple[str, str, str, bool | None]]:
     largest = settings["low_rank"][-1]
-    speed = _median(_of(rows, kind="low rank", n=largest, rank=10), "passive-aggressive", "answers_a_second")
+    speed = _median(
+        rows_where(rows, kind="low rank", n=largest, rank=10), "passive-aggressive", "answers_a_second"
+    )
     holds = None if speed is None else speed >= 100_000
     yield f"answers a second, n = {largest:,}, rank 10", "at least 100,000", digits(speed), holds
     size = settings["accuracy"][-1]
-    found = _of(rows, kind="accuracy", **size)
+    found = rows_where(rows, kind="accuracy", **size)
     for rival in ("low rank", "low rank, 1/sqrt(j)"):
         behind = median(
             row["results"][rival]["errors"][-1] - row["results"]["batch"]["errors"][-1] for row in found
@@ -180,7 +183,7 @@ def _whole_table(rows: Rows, settings: dict[str, Any]) -> Table:
     columns = ["n", "answers a second, first half", "second half", "steps", "without eigenproblem"]
     table = Table("Whole kernel", [*columns, "negative eigenvalues", "products an eigenproblem"])
     for n in settings["whole"]:
-        found = [row["results"]["passive-aggressive"] for row in _of(rows, kind="whole", n=n)]
+        found = [row["results"]["passive-aggressive"] for row in rows_where(rows, kind="whole", n=n)]
         if found:
             first, second, steps, skipped, negative, products = (
                 float(np.median([one[key] for one in found]))
@@ -204,7 +207,7 @@ def _low_rank_table(rows: Rows, settings: dict[str, Any]) -> Table:
     table = Table("Low rank: answers a second", ["n", *(f"rank {rank}, {update}" for rank, update in kinds)])
     for n in settings["low_rank"]:
         speeds = [
-            _median(_of(rows, kind="low rank", n=n, rank=rank), update, "answers_a_second")
+            _median(rows_where(rows, kind="low rank", n=n, rank=rank), update, "answers_a_second")
             for rank, update in kinds
         ]
         table.add(f"{n:,}", *(digits(speed) for speed in speeds))
@@ -212,7 +215,7 @@ def _low_rank_table(rows: Rows, settings: dict[str, Any]) -> Table:
 
 
 def _accuracy_table(rows: Rows, size: dict[str, Any]) -> Table:
-    found = _of(rows, kind="accuracy", **size)
+    found = rows_where(rows, kind="accuracy", **size)
     title = f"Held-out error after each pass, n = {size['n']:,}, p = {size['p']}, {size['answers']:,} answers"
     table = Table(title, ["", "errors, medians", "seconds"])
     for rival in ("batch", "low rank", "low rank, 1/sqrt(j)", "whole"):
@@ -230,12 +233,12 @@ def draw(rows: Rows, settings: dict[str, Any]) -> dict[str, Figure]:
     lines = ["first_half", "second_half", *(f"rank {rank}" for rank in settings["ranks"])]
     looked = looks(lines)
     for name, label in (("first_half", "whole, first half"), ("second_half", "whole, second half")):
-        sizes = [n for n in settings["whole"] if _of(rows, kind="whole", n=n)]
-        speeds = [_median(_of(rows, kind="whole", n=n), "passive-aggressive", name) for n in sizes]
+        sizes = [n for n in settings["whole"] if rows_where(rows, kind="whole", n=n)]
+        speeds = [_median(rows_where(rows, kind="whole", n=n), "passive-aggressive", name) for n in sizes]
         axes[0].plot(sizes, speeds, label=label, **looked[name])
     for rank in settings["ranks"]:
-        sizes = [n for n in settings["low_rank"] if _of(rows, kind="low rank", n=n, rank=rank)]
-        found = [_of(rows, kind="low rank", n=n, rank=rank) for n in sizes]
+        sizes = [n for n in settings["low_rank"] if rows_where(rows, kind="low rank", n=n, rank=rank)]
+        found = [rows_where(rows, kind="low rank", n=n, rank=rank) for n in sizes]
         speeds = [_median(some, "passive-aggressive", "answers_a_second") for some in found]
         axes[1].plot(sizes, speeds, label=f"rank {rank}", **looked[f"rank {rank}"])
     for ax, title in zip(axes, ("whole kernel", "low rank"), strict=True):

@@ -167,7 +167,8 @@ def _judged(
     }
 
 
-def _of(rows: list[dict[str, Any]], data: str, flip: float) -> list[dict[str, Any]]:
+def results_of(rows: list[dict[str, Any]], data: str, flip: float) -> list[dict[str, Any]]:
+    """Return the results of one data set with one share of flips, by seed."""
     return [row["results"] for row in rows if row["cell"]["data"] == data and row["cell"]["flip"] == flip]
 
 
@@ -183,15 +184,15 @@ def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Tabl
 
 
 def _table(rows: list[dict[str, Any]], data: str, loss: str, settings: dict[str, Any]) -> Table:
-    flips = [flip for flip in settings["flips"] if _of(rows, data, flip)]
-    k = _k_shown(_of(rows, data, flips[0]), settings)
+    flips = [flip for flip in settings["flips"] if results_of(rows, data, flip)]
+    k = _k_shown(results_of(rows, data, flips[0]), settings)
     heads = [f"{what}, {flip:.0%} flipped" for flip in flips for what in ("MAP", f"P@{settings['ks'][k]}")]
-    title = f"{data}, {LOSS_NAMES[loss]}: medians of {len(_of(rows, data, flips[0]))} seeds"
+    title = f"{data}, {LOSS_NAMES[loss]}: medians of {len(results_of(rows, data, flips[0]))} seeds"
     table = Table(title, ["solver", *heads])
     names = ["features", *(f"{loss} {name}" for name in fits(settings))]
     columns = []
     for flip in flips:
-        found = _of(rows, data, flip)
+        found = results_of(rows, data, flip)
         for read in (lambda result: result["map"], lambda result: result["precision"][k]):
             values = [float(np.median([read(results[name]) for results in found])) for name in names]
             columns.append(best_in_bold([f"{value:.3f}" for value in values], [-value for value in values]))
@@ -204,9 +205,9 @@ def draw(rows: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Figu
     """Recall@K with 10 % of the triplets flipped (Fig. 5): a figure a data set, a panel a loss."""
     flip = 0.10 if 0.10 in settings["flips"] else settings["flips"][0]
     return {
-        f"recall-{name}": _draw_recall(_of(rows, name, flip), settings, f"{name}, {flip:.0%} flipped")
+        f"recall-{name}": _draw_recall(results_of(rows, name, flip), settings, f"{name}, {flip:.0%} flipped")
         for name in settings["data"]
-        if _of(rows, name, flip)
+        if results_of(rows, name, flip)
     }
 
 

@@ -1,6 +1,6 @@
 """Draw the pictures of README and documentation from real fits: `python docs/figures.py [name ...]`.
 
-Every picture has one seed and lands in docs/img/; the pages of benchmarks have their own pictures.
+Every picture has fixed seeds and lands in docs/img/; the pages of benchmarks have their own pictures.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 import nearer
 from nearer.cli.demo import N_TEST, N_TRAIN, NOISE, classical_scaling
 
 FOLDER = Path(__file__).parent / "img"
 SEED = 0
+STEP_SEEDS, STEP_RULES = 50, ("svrg-sbb", "svrg-sbb0", "svrg")
 INK, COLOURS = "#1f2328", ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 
 
@@ -58,21 +60,37 @@ def losses() -> Figure:
 
 
 def step_sizes() -> Figure:
-    """Step sizes and objective of three step rules on 100 planted points in ten dimensions."""
-    answers, _ = nearer.datasets.planted(100, 10, 10_000, random_state=SEED)
-    results = {
-        solver: nearer.OrdinalEmbedding(
-            10, loss="ste", l2=0.0, solver=solver, max_epochs=30, tol=0.0, random_state=SEED
-        )
-        .fit(answers)
-        .result_
-        for solver in ("svrg-sbb", "svrg-sbb0", "svrg")
-    }
-    figure = Figure(figsize=(8.8, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    nearer.plotting.plot_step_sizes(results, ax=left, title="step of one comparison")
-    nearer.plotting.plot_learning_curve(results, against="evaluations", ax=right, title="objective")
+    """Step sizes and objective of three step rules on planted points in ten dimensions, over many seeds."""
+    runs = {solver: [step_run(solver, seed) for seed in range(STEP_SEEDS)] for solver in STEP_RULES}
+    figure = Figure(figsize=(8.8, 3.9), layout="constrained")
+    for ax, what, title in zip(
+        figure.subplots(1, 2), ("step", "objective"), ("step of one comparison", "objective"), strict=True
+    ):
+        for (solver, found), colour in zip(runs.items(), COLOURS, strict=False):
+            curves = np.array([one[what] for one in found])
+            low, middle, high = np.nanquantile(curves, [0.25, 0.5, 0.75], axis=0)
+            epochs = np.arange(len(middle))
+            ax.plot(epochs, middle, color=colour, label=solver, linewidth=1.8)
+            ax.fill_between(epochs, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.set_title(title, loc="left", fontsize=10, color=INK)
+        ax.set_xlabel("epochs", fontsize=9)
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.axes[1].legend(fontsize=8, frameon=False)
     return figure
+
+
+def step_run(solver: str, seed: int) -> dict[str, np.ndarray]:
+    """Return the step and the objective after every epoch; one seed has its own points, answers and start."""
+    answers, _ = nearer.datasets.planted(100, 10, 10_000, random_state=seed)
+    model = nearer.OrdinalEmbedding(
+        10, loss="ste", l2=0.0, solver=solver, max_epochs=30, tol=0.0, random_state=seed
+    )
+    history = model.fit(answers).result_.history
+    return {what: np.asarray(history[what], dtype=float) for what in ("step", "objective")}
 
 
 def dimension() -> Figure:

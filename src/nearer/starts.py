@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearer._finite import relative
 from nearer.errors import InputError
 from nearer.losses import Loss
 
@@ -132,7 +133,7 @@ def _rise(comparisons: Comparisons, seconds: float | None) -> tuple[csr_array, n
     if seconds is not None and _MATRIX_SECONDS * (n + q) > seconds:
         raise _TooLong
     i, j, l, k = comparisons.quadruplets().T
-    weights = np.ones(q) if comparisons.weights is None else comparisons.weights
+    weights = np.ones(q) if comparisons.weights is None else relative(comparisons.weights)
     values, rows, columns = (
         np.concatenate([weights, -weights]),
         np.concatenate([i, l]),

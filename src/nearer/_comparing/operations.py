@@ -148,6 +148,10 @@ class Operations(Container):
         near, far = _pair_keys(self.indices, self.n_objects)
         _, first, row = np.unique(_joint_keys(near, far), return_index=True, return_inverse=True)
         weights = np.bincount(row, self.weights, minlength=len(first)).astype(np.float64)
+        if not np.isfinite(weights).all():
+            raise InputError(
+                "the weights of equal rows sum up to infinity: divide all weights by the largest first"
+            )
         order = np.argsort(first)
         kept = self._fields._replace(weights=None, annotators=None).take(first[order])
         return self._of(kept._replace(weights=weights[order]))

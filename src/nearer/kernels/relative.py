@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._course import Course
 from nearer._estimating import check_learnable, that_count, watched
+from nearer._finite import LARGEST
 from nearer._given import as_comparisons
 from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole
@@ -230,7 +231,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
             whole("max_rank", self.max_rank)
         self._budget()
         check_learnable(comparisons)
-        objective = self._objective(comparisons[:1], 0.0)
+        objective = self._objective(that_count(comparisons)[:1], 0.0)  # the mean needs a weight above 0
         check_fit(self._solver(objective), objective)
 
 
@@ -258,6 +259,8 @@ def _factor_of(kernel: np.ndarray, n: int) -> np.ndarray:
         raise InputError(f"init has shape {kernel.shape} but the kernel of {n} objects has ({n}, {n})")
     if not np.isfinite(kernel).all():
         raise InputError("init holds NaN or infinity: give a finite kernel")
+    if np.abs(kernel).max() > LARGEST:
+        raise InputError(f"init has entries above {LARGEST:g}, which overflow: give smaller numbers")
     if not np.allclose(kernel, kernel.T, rtol=1e-8, atol=1e-12):
         raise InputError("init is not symmetric: give a positive semidefinite kernel")
     values, vectors = np.linalg.eigh(kernel)

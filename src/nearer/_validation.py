@@ -27,6 +27,13 @@ def at_most(name: str, value: Any, most: float) -> None:
         raise InputError(f"{name} is {value:g}, which overflows: use at most {most:g}")
 
 
+def between(name: str, value: Any, least: float, most: float) -> None:
+    """Refuse anything but a number in a range beyond which computations overflow or lose all digits."""
+    positive(name, value)
+    if not least <= value <= most:
+        raise InputError(f"{name} is {value:g}, but must lie between {least:g} and {most:g}")
+
+
 def whole(name: str, value: Any, at_least: int = 1) -> None:
     """Refuse anything but a whole number of `at_least` or more."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:

@@ -18,7 +18,7 @@ from nearer._compiling import compiling
 from nearer._course import Course
 from nearer._estimating import check_learnable, that_count, watched
 from nearer._given import as_comparisons, known_to
-from nearer._points import compared_distances
+from nearer._points import compared_distances, first_pair_nearer
 from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole
 from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
@@ -229,8 +229,8 @@ class OrdinalEmbedding(BaseEstimator):
 
     def predict(self, X: Comparisons | ArrayLike) -> np.ndarray:
         """Whether the first pair of each comparison is nearer in the embedding; a tie is False."""
-        near, far = self._distances(X)
-        return near < far
+        comparisons = self._known(X)
+        return first_pair_nearer(self.embedding_, comparisons.indices)
 
     @available_if(_has_probability)
     def predict_proba(self, X: Comparisons | ArrayLike) -> np.ndarray:
@@ -322,7 +322,9 @@ class OrdinalEmbedding(BaseEstimator):
     def _start(self, course: Course, init: str | np.ndarray, loss: Loss) -> np.ndarray:
         left = course.seconds_left
         seconds = None if left is None else _FOR_A_START * left
-        return starting_points(init, course.comparisons, loss, self.n_components, course.rng, seconds)
+        return starting_points(
+            init, course.comparisons, loss, self.n_components, course.rng, seconds, dtype=course.dtype
+        )
 
     def _budget(self) -> Budget:
         return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)

@@ -29,11 +29,6 @@ def test_a_start_that_leads_nowhere_is_refused(init, sentence):
         quick(init=init).fit(ANSWERS)
 
 
-def test_numbers_of_a_database_are_no_indices():
-    with pytest.raises(InputError, match=r"2,000,000,001 objects are too many for 1 comparisons.*names"):
-        quick().fit([[0, 1, 2_000_000_000]])
-
-
 @pytest.mark.parametrize("seed", ["x", -1, 1.5])
 def test_a_bad_seed_is_named(seed):
     with pytest.raises(InputError, match="random_state must be"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from nearer._comparing.numbers import check_numbers
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.solvers import Progress
@@ -12,11 +13,12 @@ from nearer.solvers.monitor import Callback
 
 
 def check_learnable(comparisons: Comparisons) -> None:
-    """Refuse comparisons of which none counts."""
+    """Refuse comparisons of which none counts, or whose indices are somebody's own numbers."""
     if len(comparisons) == 0:
         raise InputError("there are no comparisons to learn from: give at least one")
     if comparisons.weights is not None and not comparisons.weights.any():
         raise InputError("all comparisons have weight 0: give at least one a weight above 0")
+    check_numbers(comparisons)
 
 
 def that_count(comparisons: Comparisons) -> Comparisons:

@@ -50,8 +50,6 @@ _FEW = Phases((Adam(epochs=30), LBFGS()))
 _FEW_TOL = 1e-6
 #: share of the seconds left that a start may take
 _FOR_A_START = 0.25
-#: more objects than this, and than this many a comparison, are no indices but somebody's own numbers
-_MANY_OBJECTS, _OBJECTS_A_ROW = 10_000_000, 1000
 #: order in which loss="auto" tries them: a later one must be clearly better
 _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
 
@@ -370,11 +368,6 @@ class OrdinalEmbedding(BaseEstimator):
         find_solver(self.solver)
         self._budget()
         check_learnable(comparisons)
-        if comparisons.n_objects > max(_MANY_OBJECTS, _OBJECTS_A_ROW * len(comparisons)):
-            raise InputError(
-                f"{comparisons.n_objects:,} objects are too many for {len(comparisons):,} comparisons: where the "
-                "largest index is a number such as a database's, give the objects as names (strings)"
-            )
 
     def _distances(self, X: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         comparisons = self._known(X)

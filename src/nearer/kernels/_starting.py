@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer._comparing.numbers import check_numbers
 from nearer._finite import LARGEST
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
@@ -23,6 +24,8 @@ _START_TOLERANCE = 1e-10
 
 def n_at_start(n_objects: int | None, comparisons: Comparisons) -> int:
     """How many objects there are: as many as the user says, or as the first answers speak of."""
+    if n_objects is None:
+        check_numbers(comparisons)
     n = comparisons.n_objects if n_objects is None else n_objects
     if n == 0:
         raise InputError("the first answers are none, so that nobody knows the objects: give n_objects")

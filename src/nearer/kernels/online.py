@@ -17,6 +17,7 @@ from nearer._validation import whole
 from nearer.comparisons import Comparisons
 from nearer.kernels._growth import warn_of_divergence
 from nearer.kernels._kept import KeepsAnswers
+from nearer.kernels._memory import check_room
 from nearer.kernels._reading import HeldKernel
 from nearer.kernels._settings import check_columns, check_settings, longer, plan_of
 from nearer.kernels._starting import held_at_start, largest_at_start, n_at_start, start_scale
@@ -212,6 +213,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         count = len(new) if count is None and new is not None else count
         whole("count", count)
         assert count is not None
+        self._check_room(self._n_objects + count)
         self.names_ = longer(self.names_, new, count)
         random = np.random.default_rng([self.seed_, self._n_objects])
         self.held_.grow(count, start_scale(self), random)
@@ -221,6 +223,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
 
     def _begin(self, comparisons: Comparisons) -> None:
         n = n_at_start(self.n_objects, comparisons)
+        self._check_room(n)
         random = generator(self.random_state)
         self.__dict__.pop("_start_size", None)
         self.seed_ = int(random.integers(2**62))
@@ -228,6 +231,10 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         self.names_ = comparisons.names
         self.n_seen_ = 0
         self._keep_none(comparisons.indices.shape[1])
+
+    def _check_room(self, n_objects: int) -> None:
+        remedy = "set rank=10" if self.rank is None else "use fewer objects or a lower rank"
+        check_room(n_objects, self.rank, remedy)
 
     def _largest_at_start(self) -> float:
         """The largest entry of the kernel at the start, found once."""

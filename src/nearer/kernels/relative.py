@@ -18,6 +18,7 @@ from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
+from nearer.kernels._memory import check_room
 from nearer.kernels._path import PenaltyChoice, choose_penalty, padded
 from nearer.kernels.base import RANK_TOLERANCE, KernelModel
 from nearer.losses import Loss
@@ -231,6 +232,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
             whole("max_rank", self.max_rank)
         self._budget()
         check_learnable(comparisons)
+        check_room(comparisons.n_objects, None, "use OrdinalEmbedding or OnlineKernel(rank=10)")
         objective = self._objective(that_count(comparisons)[:1], 0.0)  # the mean needs a weight above 0
         check_fit(self._solver(objective), objective)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nearer._comparing.numbers import check_numbers
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.solvers import Progress
+from nearer.solvers import Progress, Result
 from nearer.solvers.monitor import Callback
 
 
@@ -31,10 +31,10 @@ def that_count(comparisons: Comparisons) -> Comparisons:
 @contextmanager
 def watched(
     verbose: bool, callback: Callback | None, max_seconds: float | None = None
-) -> Iterator[Callback | None]:
-    """The user's callback, after a progress bar's own where one is wanted."""
+) -> Iterator[tuple[Callback | None, Callable[[Result], None]]]:
+    """Yield the user's callback, after a progress bar's own where one is wanted, and what to call with the result."""
     if not verbose:
-        yield callback
+        yield callback, lambda result: None
         return
     from nearer._progress import progress_bar
 
@@ -44,4 +44,4 @@ def watched(
             show(progress)
             return callback(progress) if callback is not None else None
 
-        yield both
+        yield both, show.finish_with

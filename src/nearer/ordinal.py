@@ -248,7 +248,7 @@ class OrdinalEmbedding(BaseEstimator):
     ) -> OrdinalEmbedding:
         """Choose what is left to choose, and solve; with `chosen`, `init` holds points to go on from."""
         with (
-            watched(self.verbose, self.callback, self.max_seconds) as callback,
+            watched(self.verbose, self.callback, self.max_seconds) as (callback, finish),
             compiling() as compile_seconds,
         ):
             course = Course(
@@ -264,6 +264,7 @@ class OrdinalEmbedding(BaseEstimator):
             points, result = self._solve(
                 course, init, choice, goes_on=chosen is not None or bool(choice.errors)
             )
+            finish(result)
         self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.l2
         self.result_ = replace(result, details=self._details(choice, compile_seconds()))
         self.embedding_ = points

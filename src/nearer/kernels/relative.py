@@ -142,7 +142,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         """
         comparisons = as_comparisons(X, y)
         self._check(comparisons)
-        with watched(self.verbose, self.callback, self.max_seconds) as callback:
+        with watched(self.verbose, self.callback, self.max_seconds) as (callback, finish):
             course = Course(
                 that_count(comparisons),
                 self.max_rank or comparisons.n_objects,
@@ -154,6 +154,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
             choice = self._choose(course, start)
             objective = self._objective(course.comparisons, choice.penalty)
             factor, result = self._solve(course, objective, choice)
+            finish(result)
         self.loss_, self.trace_penalty_ = objective.loss, choice.penalty
         self.kernel_ = factor @ factor.T
         self.names_ = comparisons.names

@@ -247,3 +247,70 @@ class TestNeighbourAgreement:
         assert metrics.neighbour_agreement([[0.0], [3.1], [2.1]], ["a", "b", "a"], k=2) == pytest.approx(
             1 / 3
         )
+
+
+class TestNumbersWhoseSquaresOverflowOrVanish:
+    """Every metric depends on the order of distances alone, so that a factor must change nothing."""
+
+    SCALES = (1e-170, 2.0**-600, 1e160, 2.0**600, 1e307, 1e-305)
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    labels = np.random.default_rng(1).choice(["a", "b"], 12)
+
+    @pytest.mark.parametrize("scale", SCALES)
+    def test_procrustes(self, scale):
+        other = self.points[:, ::-1] + 0.3 * np.random.default_rng(2).normal(size=(12, 2))
+        expected = metrics.procrustes_distance(self.points, other)
+        assert 0.01 < expected < 0.5
+        for pair in ((scale * self.points, other), (self.points, scale * other)):
+            assert metrics.procrustes_distance(*pair) == pytest.approx(expected, rel=1e-9)
+        aligned = metrics.procrustes_align(other, onto=scale * self.points)
+        np.testing.assert_allclose(
+            aligned / scale, metrics.procrustes_align(other, onto=self.points), rtol=1e-9, atol=1e-12
+        )
+        aligned = metrics.procrustes_align(scale * other, onto=self.points)
+        np.testing.assert_allclose(aligned, metrics.procrustes_align(other, onto=self.points), rtol=1e-9)
+
+    def test_procrustes_of_tiny_shapes_beside_a_large_constant(self):
+        flat = np.column_stack([1e-200 * self.points, np.full(12, 1e200)])
+        assert metrics.procrustes_distance(flat, self.points) == pytest.approx(0, abs=1e-12)
+        with pytest.raises(ValueError, match="coincide"):
+            metrics.procrustes_distance(np.full((3, 2), 0.1), self.points[:3])
+
+    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+    @pytest.mark.parametrize("power", [-600, -100, 64, 100, 600, 1000])
+    def test_triplet_error(self, power, dtype):
+        power = int(np.clip(power, -110, 110)) if dtype == np.float32 else power
+        answers = datasets.planted(12, 2, 300, noise=0.2, random_state=0).comparisons
+        points = self.points.astype(dtype)
+        expected = metrics.triplet_error(points, answers)
+        assert 0.2 < expected < 0.8
+        assert metrics.triplet_error(np.ldexp(points, power), answers) == expected
+        quadruplets = Comparisons(answers.quadruplets(), 12)
+        assert metrics.triplet_error(np.ldexp(points, power), quadruplets) == expected
+
+    def test_triplet_error_of_a_tiny_cluster_in_a_wide_map(self):
+        points = np.array([[0.0], [1e-200], [3e-200], [1.0], [1e200]])
+        right = [(0, 1, 2), (2, 1, 0), (0, 2, 3), (3, 0, 4), (4, 3, 2)]
+        assert metrics.triplet_error(points, right[:-1]) == 0.0
+        assert metrics.triplet_error(points, [(0, 2, 1), (0, 4, 3)]) == 1.0
+        assert metrics.triplet_error(np.zeros((3, 2)), [(0, 1, 2)]) == 1.0  # a tie does not hold
+
+    @pytest.mark.parametrize("scale", [2.0**-600, 2.0**600, 2.0**1000])
+    def test_searches(self, scale):
+        plain, scaled = self.points, scale * self.points
+        for metric in (metrics.precision_at_k, metrics.recall_at_k, metrics.mean_average_precision):
+            expected = metric(plain, None, self.labels, k=3)
+            assert metric(scaled, None, self.labels, k=3) == expected
+            expected = metric(plain[:4], plain, self.labels[:4], self.labels, k=3)
+            assert metric(scaled[:4], scaled, self.labels[:4], self.labels, k=3) == expected
+        expected = metrics.neighbour_agreement(plain, self.labels, k=3)
+        assert metrics.neighbour_agreement(scaled, self.labels, k=3) == expected
+        beside = np.column_stack([scaled, np.full(12, 1e300)])
+        assert metrics.neighbour_agreement(beside, self.labels, k=3) == expected
+
+    def test_weights_whose_sum_overflows(self):
+        answers = datasets.planted(12, 2, 300, noise=0.2, random_state=0).comparisons
+        heavy = Comparisons(answers.indices, 12, weights=np.full(300, np.finfo(float).max))
+        assert metrics.triplet_error(self.points, heavy) == pytest.approx(
+            metrics.triplet_error(self.points, answers)
+        )

@@ -21,17 +21,12 @@ def quick(**settings):
     [
         (np.zeros((12, 2)), "all objects at one point"),
         (np.ones((12, 2)), "all objects at one point"),
-        (1e200 * np.arange(24.0).reshape(12, 2), "beyond floating point"),
+        (1e200 * np.arange(24.0).reshape(12, 2), "squares of init overflow in float64"),
     ],
 )
 def test_a_start_that_leads_nowhere_is_refused(init, sentence):
     with pytest.raises(InputError, match=sentence):
         quick(init=init).fit(ANSWERS)
-
-
-def test_numbers_of_a_database_are_no_indices():
-    with pytest.raises(InputError, match=r"2,000,000,001 objects are too many for 1 comparisons.*names"):
-        quick().fit([[0, 1, 2_000_000_000]])
 
 
 @pytest.mark.parametrize("seed", ["x", -1, 1.5])

@@ -14,6 +14,9 @@ from nearer import plotting
 from nearer.plotting._lines import spread
 from nearer.plotting._names import place_names
 from nearer.plotting._svg import inline_svg
+from nearer.plotting.maps import principal_axes
+from nearer.report import render_report
+from nearer.selection import DimensionChoice
 
 
 def png(figure):
@@ -69,6 +72,48 @@ def test_a_fitted_estimator_is_drawn_with_its_names():
     assert png(plotting.plot_map(kernel)) == png(plotting.plot_map(kernel.embedding(2)))
     with pytest.raises(ValueError, match="an array of points or a fitted estimator, not a OrdinalEmbedding"):
         plotting.plot_map(nearer.OrdinalEmbedding())
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 3, 4])
+def test_objects_without_names_are_labelled_by_their_index(rng, n_components):
+    points = rng.normal(size=(12, n_components))
+    indices = {str(index) for index in range(12)}
+    shown = {text.strip() for ax in plotting.plot_map(points).axes for text in texts(ax)}
+    assert indices <= shown
+    for bare in (plotting.plot_map(points, names=False), plotting.plot_map(points, labels=list("ab" * 6))):
+        assert not any(texts(ax) for ax in bare.axes)
+
+
+def test_estimators_without_names_and_maps_side_by_side_show_indices_too():
+    import nearer
+
+    model = nearer.OrdinalEmbedding(2, random_state=0).fit([(0, 1, 2), (3, 2, 0)])
+    named = nearer.OrdinalEmbedding(2, random_state=0).fit([("tea", "coffee", "car"), ("bus", "car", "tea")])
+    assert set(texts(plotting.plot_map(model).axes[0])) == set("0123")
+    for maps, expected in (
+        ({"one": model, "two": model.embedding_}, set("0123")),
+        ({"one": model.embedding_, "two": named}, set(named.names_)),
+    ):
+        for ax in plotting.plot_comparison_of_maps(maps).axes:
+            assert set(texts(ax)) == expected
+    assert not texts(plotting.plot_comparison_of_maps({"one": model}, names=False).axes[0])
+    page = render_report(model)
+    assert all(f">{index}<" in page or f"<!-- {index} -->" in page for index in range(4))
+
+
+def test_a_large_map_in_space_writes_what_stays_readable(rng):
+    figure = plotting.plot_map(rng.normal(size=(150, 3)))
+    written = [text.strip() for text in texts(figure.axes[0])]
+    assert 20 < len(written) < 150
+    assert written[-1] == f"{len(written) - 1} of 150 names fit"
+
+
+def test_shares_of_axes_survive_numbers_whose_squares_overflow(rng):
+    points = rng.normal(size=(30, 5))
+    expected = principal_axes(points)[1]
+    for scale in (2.0**600, 2.0**-600):
+        np.testing.assert_allclose(principal_axes(scale * points)[1], expected)
+    assert principal_axes(np.ones((3, 2)))[1].tolist() == [0.0, 0.0]
 
 
 def test_map_beyond_three_dimensions_has_a_panel_a_pair_of_principal_axes(rng):
@@ -204,9 +249,10 @@ def test_step_sizes_leave_out_what_is_unknown(result):
     assert ax.get_yscale() == "log"
 
 
-def test_dimension_choice_marks_both_choices(rng):
-    errors = np.array([0.3, 0.15, 0.14])[:, None] + 0.01 * rng.normal(size=(3, 5))
-    choice = SimpleNamespace(n_components=[1, 2, 4], errors=errors, best=4, smallest_within_one_se=2)
+def test_dimension_choice_marks_both_choices():
+    errors = np.array([[0.30, 0.32, 0.31], [0.21, 0.19, 0.20], [0.20, 0.20, 0.19]])
+    choice = DimensionChoice((1, 2, 4), errors)
+    assert (choice.best, choice.smallest_within_one_se) == (4, 2)
     ax = plotting.plot_dimension_choice(choice).axes[0]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), errors.mean(axis=1))
     legend = " ".join(text.get_text() for text in ax.get_legend().get_texts())

@@ -1,13 +1,15 @@
 """The progress bar: what it shows, where, and for how long."""
 
 import io
+import re
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
-from nearer import OrdinalEmbedding, _progress
-from nearer._progress import progress_bar
+from nearer import OrdinalEmbedding, RelativeKernel, _progress
+from nearer._progress import counting_bar, progress_bar
+from nearer.solvers.result import STOP_REASONS
 from tests.registries import planted
 
 
@@ -22,13 +24,22 @@ def clock(monkeypatch):
     monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: float(next(seconds))))
 
 
-def shown(*states, about="answers.csv", **options):
+def shown(*states, about="answers.csv", result=None, **options):
+    """All that a terminal shows of these states, one after the other."""
     screen = io.StringIO()
-    console = Console(file=screen, width=160, force_terminal=options.pop("terminal", False))
+    console = Console(file=screen, width=160, force_terminal=True)
     with progress_bar(about, console=console, **options) as callback:
         for state in states:
             assert not callback(state)  # a true value would stop the fit
+            callback.bar.refresh()
+        if result is not None:
+            callback.finish_with(result)
     return screen.getvalue()
+
+
+def last(*states, **options):
+    """What is left on the screen at the end, without colours."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown(*states, **options)).strip().splitlines()[-1].strip()
 
 
 def test_the_bar_says_what_is_going_on():
@@ -83,10 +94,10 @@ def test_compiling_is_told_while_it_lasts():
 
     screen = io.StringIO()
     with (
-        progress_bar("answers.csv", console=Console(file=screen, width=160)),
+        progress_bar("answers.csv", console=Console(file=screen, width=160, force_terminal=True)) as callback,
         event.trigger_event("numba:compile"),
     ):
-        pass
+        callback.bar.refresh()
     assert "compiling, once on this machine" in screen.getvalue()
 
 
@@ -101,8 +112,89 @@ def test_a_file_name_is_no_markup():
 
 
 def test_a_bar_that_is_not_kept_disappears():
-    assert "\x1b[2K" in shown(progress(0.5), keep=False, terminal=True)
+    assert "\x1b[2K" in shown(progress(0.5), keep=False)
 
 
 def test_an_objective_that_is_no_number_does_not_break_the_bar():
     assert "nan" in shown(progress(0.5, objective=float("nan")))
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"),
+    [
+        ("tolerance", "converged after 12 epochs"),
+        ("epochs", "ended after 12 epochs"),
+        ("seconds", "reached max_seconds after 12 epochs"),
+        ("evaluations", "reached max_evaluations after 12 epochs"),
+        ("diverged", "diverged after 12 epochs"),
+    ],
+)
+def test_a_bar_ends_full_and_says_why(reason, says):
+    text = last(progress(0.0), progress(0.02), result=SimpleNamespace(stop_reason=reason, n_epochs=12))
+    assert "100%" in text
+    assert text.endswith(f"objective 0.125  {says}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"), [("callback", "stopped by the callback"), ("interrupted", "interrupted")]
+)
+def test_a_bar_that_is_cut_short_says_so_where_it_stands(reason, says):
+    text = last(progress(0.0), progress(0.02), result=SimpleNamespace(stop_reason=reason, n_epochs=1))
+    assert " 2%" in text
+    assert text.endswith(f"{says} after 1 epoch")
+
+
+def test_every_reason_to_stop_has_words():
+    assert set(_progress._ENDINGS) == set(STOP_REASONS)
+
+
+def test_a_bar_without_a_result_ends_full():
+    text = last(progress(0.0), progress(0.02))
+    assert "100%" in text
+    assert text.endswith("done")
+
+
+def test_a_bar_under_an_error_claims_no_time_left():
+    screen = io.StringIO()
+
+    def fails():
+        with progress_bar("answers.csv", console=Console(file=screen, width=160)) as callback:
+            callback(progress(0.0))
+            callback(progress(0.02))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert " 2%" in screen.getvalue()
+    assert "stopped" in screen.getvalue()
+    assert "left" not in screen.getvalue()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        OrdinalEmbedding(2, l2=0.01, solver="lbfgs", random_state=0, verbose=True),
+        RelativeKernel(trace_penalty=0.01, verbose=True),
+    ],
+)
+def test_fits_tell_the_bar_how_they_ended(model, capsys):
+    model.fit(planted())
+    words = " ".join(capsys.readouterr().err.split())
+    assert "100%" in words
+    assert f"converged after {model.result_.n_epochs} epochs" in words
+    assert "left" not in words
+
+
+def test_a_fit_that_a_callback_stops_does_not_end_full(capsys):
+    OrdinalEmbedding(2, l2=0.01, max_epochs=100, callback=lambda progress: True, verbose=True).fit(planted())
+    words = " ".join(capsys.readouterr().err.split())
+    assert "stopped by the callback" in words
+    assert "100%" not in words
+
+
+def test_counted_work_that_is_cut_short_claims_no_time_left():
+    for done, says in ((10, "10/10"), (3, "3/10 stopped early")):
+        screen = io.StringIO()
+        with counting_bar("answers", 10, console=Console(file=screen, width=160)) as show:
+            show(done)
+        assert says in " ".join(screen.getvalue().split())

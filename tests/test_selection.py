@@ -23,7 +23,8 @@ def test_the_estimators_settings_are_used():
     est = nearer.OrdinalEmbedding(
         l2=0.1, max_epochs=2, callback=lambda progress: calls.append(progress.points.shape)
     )
-    nearer.choose_dimension(answers, (1, 4), n_splits=2, estimator=est, random_state=0)
+    with pytest.warns(UserWarning, match="the most tried"):
+        nearer.choose_dimension(answers, (1, 4), n_splits=2, estimator=est, random_state=0)
     assert {shape[1] for shape in calls} == {1, 4}
 
 
@@ -38,8 +39,29 @@ def test_one_standard_error_rule():
 def test_printing_says_what_was_chosen():
     choice = DimensionChoice((1, 2, 3), np.array([[0.30, 0.32], [0.20, 0.21], [0.19, 0.21]]))
     assert str(choice) == (
-        "DimensionChoice(best=3, smallest_within_one_se=2, mean_errors={1: 0.31, 2: 0.205, 3: 0.2})"
+        "DimensionChoice(best=3 (the largest tried), smallest_within_one_se=2, mean_errors={1: 0.31, 2: 0.205, 3: 0.2})"
     )
+
+
+def test_a_best_dimension_at_the_edge_is_told():
+    falling = np.array([[0.30, 0.32], [0.20, 0.21], [0.10, 0.11]])
+    for choice in (DimensionChoice((1, 2, 3), falling), DimensionChoice((3, 2, 1), falling[::-1])):
+        assert choice.best_is_largest
+        assert "best=3 (the largest tried)" in repr(choice)
+        legend = choice.plot().axes[0].get_legend()
+        assert any("3 (the largest tried)" in text.get_text() for text in legend.get_texts())
+    for choice in (DimensionChoice((1, 2, 3), falling[::-1]), DimensionChoice((3,), falling[:1])):
+        assert not choice.best_is_largest
+        assert "largest tried" not in repr(choice)
+
+
+def test_a_clearly_best_dimension_at_the_edge_is_warned_of():
+    answers, _ = datasets.planted(30, 3, 3000, random_state=0)
+    with pytest.warns(UserWarning, match="2 dimensions, the most tried, .* try up to 4"):
+        choice = nearer.choose_dimension(answers, (1, 2), n_splits=3, random_state=0)
+    assert choice.best_is_largest
+    more = nearer.choose_dimension(answers, (2, 3, 4), n_splits=3, random_state=0)  # warnings are errors
+    assert more.best > 2
 
 
 def test_arrays_are_comparisons_too():

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+import nearer
 from nearer import OrdinalEmbedding, datasets, losses, metrics, starts
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
@@ -130,6 +131,31 @@ def test_auto_is_spectral_in_few_dimensions():
 def test_bad_starts_are_refused(init, match):
     with pytest.raises(InputError, match=match):
         starting_points(init, planted(), losses.STE(), 2, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "largest", "smallest"), [("float64", 1e152, 1e-152), ("float32", 1e17, 1e-17)]
+)
+@pytest.mark.parametrize("solver", ["auto", "lbfgs", "sgd"])
+def test_starts_are_as_large_and_as_small_as_the_precision_allows(dtype, largest, smallest, solver):
+    settings = {"loss": "ste", "l2": 1e-3, "solver": solver, "dtype": dtype, "random_state": 0}
+    for size in (largest, smallest):
+        model = OrdinalEmbedding(2, init=size * start(), **settings).fit(planted())
+        assert np.isfinite(model.embedding_).all()
+        assert np.isfinite(model.result_.objective)
+    with pytest.raises(InputError, match=f"overflow in {dtype}"):
+        OrdinalEmbedding(2, init=1e4 * largest * start(), **settings).fit(planted())
+    with pytest.raises(InputError, match=f"vanish in {dtype}"):
+        OrdinalEmbedding(2, init=1e-4 * smallest * start(), **settings).fit(planted())
+    with pytest.raises(InputError, match=f"overflow in {dtype}"):  # all at one far place
+        OrdinalEmbedding(2, init=1e4 * largest + start(), **settings).fit(planted())
+
+
+@pytest.mark.parametrize("size", [1e101, 1e300, 1e308])
+def test_kernels_refuse_starts_that_overflow(size):
+    answers = planted()
+    with pytest.raises(InputError, match=r"init has entries above 1e\+100"):
+        nearer.RelativeKernel(init=size * np.eye(answers.n_objects)).fit(answers)
 
 
 def test_points_far_out_come_back_along_their_ray():

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from nearer._comparing.numbers import check_numbers
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.solvers import Progress
+from nearer.solvers import Progress, Result
 from nearer.solvers.monitor import Callback
 
 
 def check_learnable(comparisons: Comparisons) -> None:
-    """Refuse comparisons of which none counts."""
+    """Refuse comparisons of which none counts, or whose indices are somebody's own numbers."""
     if len(comparisons) == 0:
         raise InputError("there are no comparisons to learn from: give at least one")
     if comparisons.weights is not None and not comparisons.weights.any():
         raise InputError("all comparisons have weight 0: give at least one a weight above 0")
+    check_numbers(comparisons)
 
 
 def that_count(comparisons: Comparisons) -> Comparisons:
@@ -29,10 +31,10 @@ def that_count(comparisons: Comparisons) -> Comparisons:
 @contextmanager
 def watched(
     verbose: bool, callback: Callback | None, max_seconds: float | None = None
-) -> Iterator[Callback | None]:
-    """The user's callback, after a progress bar's own where one is wanted."""
+) -> Iterator[tuple[Callback | None, Callable[[Result], None]]]:
+    """Yield the user's callback, after a progress bar's own where one is wanted, and what to call with the result."""
     if not verbose:
-        yield callback
+        yield callback, lambda result: None
         return
     from nearer._progress import progress_bar
 
@@ -42,4 +44,4 @@ def watched(
             show(progress)
             return callback(progress) if callback is not None else None
 
-        yield both
+        yield both, show.finish_with

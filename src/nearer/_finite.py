@@ -1,10 +1,23 @@
-"""Numbers that are not finite, found and named."""
+"""Numbers that are not finite, found and named, and numbers whose sums or squares would not be."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+#: larger settings, starts and kernels are refused: sums of their squares must stay finite
+LARGEST = 1e100
+
+
+def relative(weights: np.ndarray) -> np.ndarray:
+    """Return weights as shares of the largest one: the sum of huge weights would overflow.
+
+    >>> relative(np.array([0.0, 1e308, 1e308])).sum()
+    np.float64(2.0)
+    """
+    largest = weights.max(initial=0.0)
+    return weights / largest if largest > 0 else weights
 
 
 def finite_rows(features: Any) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._comparing.joining import reindexed
+from nearer._comparing.numbers import check_numbers
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 
@@ -33,6 +34,7 @@ def known_to(
     """
     if comparisons.names is None:
         if comparisons.n_objects > n_objects:
+            check_numbers(comparisons)
             raise InputError(
                 f"the comparisons are about {comparisons.n_objects} objects but the model knows "
                 f"{n_objects}: {_remedy(can_grow, 'the others')}"

@@ -53,3 +53,66 @@ def compared_distances(points: np.ndarray, indices: np.ndarray) -> tuple[np.ndar
             difference = points[rows[:, first]] - points[rows[:, second]]
             np.einsum("ij,ij->i", difference, difference, out=out[block])
     return near, far
+
+
+def first_pair_nearer(points: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Whether the first pair of every triplet or quadruplet is nearer; a tie is False.
+
+    Where a square overflows or vanishes, the distances of that row are compared at a scale of their own.
+
+    >>> first_pair_nearer(np.array([[0.0], [1e200], [3e200]]), np.array([[0, 1, 2], [2, 0, 1]]))
+    array([ True, False])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        near, far = compared_distances(points, indices)
+    limits = np.finfo(points.dtype)
+    with np.errstate(over="ignore"):
+        beyond = ~(np.maximum(near, far) <= limits.max) | (np.minimum(near, far) < limits.tiny / limits.eps)
+    nearer = near < far
+    rows = np.flatnonzero(beyond)
+    if len(rows):
+        chosen = indices[rows]
+        involved, places = np.unique(chosen, return_inverse=True)
+        nearer[rows] = _nearer_at_own_scale(points[involved], places.reshape(chosen.shape))
+    return nearer
+
+
+def _nearer_at_own_scale(points: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """`first_pair_nearer` by differences that are divided by the largest of their row."""
+    third = 2 if indices.shape[1] == 4 else 0
+    points = points.astype(np.float64)
+    if np.abs(points).max() > 0.25 * np.finfo(np.float64).max:  # or differences overflow
+        points *= 0.5
+    nearer = np.empty(len(indices), dtype=bool)
+    for block in row_blocks(len(indices), points.shape[1]):
+        rows = indices[block]
+        near, far = (
+            np.abs(points[rows[:, first]] - points[rows[:, second]])
+            for first, second in ((0, 1), (third, -1))
+        )
+        largest = np.maximum(near.max(axis=1), far.max(axis=1))[:, None]
+        power = -np.frexp(largest)[1]  # of two, so that scaling does not round
+        near, far = np.ldexp(near, power), np.ldexp(far, power)
+        nearer[block] = np.square(near).sum(axis=1) < np.square(far).sum(axis=1)
+    return nearer
+
+
+def fitted_to_squares(*configurations: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return points, as float64 and times one power of two, whose squared distances neither overflow nor vanish.
+
+    Their order by distance is that of the points given, to the last bit.
+
+    >>> fitted_to_squares(np.array([[1e200], [3e200]]))[0].round(2)
+    array([[0.3],
+           [0.9]])
+    """
+    wide = [points.astype(np.float64, copy=False) for points in configurations]
+    ranges = [
+        0.5 * np.max([points.max(axis=0) for points in wide], axis=0),
+        0.5 * np.min([points.min(axis=0) for points in wide], axis=0),
+    ]
+    spread = float((ranges[0] - ranges[1]).max())
+    largest = max(float(np.abs(limit).max()) for limit in ranges)
+    # equal columns, however large, must not overflow where the others are tiny
+    power = min(-int(np.frexp(spread)[1]) - 1, 1000 - int(np.frexp(largest)[1]))
+    return tuple(np.ldexp(points, power) if power else points for points in wide)

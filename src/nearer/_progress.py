@@ -7,12 +7,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from nearer._words import readable_seconds
+from nearer._words import counted, readable_seconds
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
 
-    from nearer.solvers import Progress
+    from nearer.solvers import Progress, Result
+
+#: the reasons for which a fit ends, as the bar says them
+_ENDINGS = {
+    "tolerance": "converged",
+    "epochs": "ended",
+    "evaluations": "reached max_evaluations",
+    "seconds": "reached max_seconds",
+    "callback": "stopped by the callback",
+    "interrupted": "interrupted",
+    "diverged": "diverged",
+}
 
 
 @contextmanager
@@ -22,8 +35,10 @@ def progress_bar(
     max_seconds: float | None = None,
     console: Console | None = None,
     keep: bool = True,
-) -> Iterator[Callable[[Progress], None]]:
+) -> Iterator[Drawing]:
     """Show a bar while a fit runs; what is yielded is the callback that the fit needs.
+
+    At the end the bar is full and says why the fit ended, in the words given to `finish`.
 
     Parameters
     ----------
@@ -62,22 +77,49 @@ def progress_bar(
     )
     with Bar(*columns, console=console, transient=not keep) as bar:
         task = bar.add_task(about, total=1.0, status="starting")
-        compiling_now = compiling(lambda: bar.update(task, status="compiling, once on this machine"))
+        with compiling(lambda: bar.update(task, status="compiling, once on this machine")) as compile_seconds:
+            drawing = Drawing(bar, task, about, _Clock(max_seconds, compile_seconds))
+            try:
+                yield drawing
+            except BaseException:
+                drawing.finish("stopped", whole=False)
+                raise
+            drawing.finish("done")
 
-        def callback(progress: Progress) -> None:
-            stage, part, parts = _place(progress)
-            share = (part - 1 + progress.fraction) / parts
-            left = clock.left(stage, share)
-            status = f"objective {progress.objective:.4g}"
-            if left is not None:
-                status += f"  up to {readable_seconds(left)} left"
-            which = f" ({part} of at most {parts})" if parts > 1 else ""
-            doing = ": ".join(filter(None, (about, stage + which)))
-            bar.update(task, description=doing, completed=share, status=status)
 
-        with compiling_now as compile_seconds:
-            clock = _Clock(max_seconds, compile_seconds)
-            yield callback
+class Drawing:
+    """A bar of a running fit: call it with each record, and `finish` it with the reason for the end."""
+
+    def __init__(self, bar: Bar, task: TaskID, about: str, clock: _Clock):
+        self.bar, self._task, self._about, self._clock = bar, task, about, clock
+        self._objective = ""
+        self._finished = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Show a record."""
+        stage, part, parts = _place(progress)
+        share = (part - 1 + progress.fraction) / parts
+        left = self._clock.left(stage, share)
+        self._objective = f"objective {progress.objective:.4g}"
+        status = (
+            self._objective if left is None else f"{self._objective}  up to {readable_seconds(left)} left"
+        )
+        which = f" ({part} of at most {parts})" if parts > 1 else ""
+        doing = ": ".join(filter(None, (self._about, stage + which)))
+        self.bar.update(self._task, description=doing, completed=share, status=status)
+
+    def finish(self, why: str, *, whole: bool = True) -> None:
+        """Say why the fit ended, with a full bar unless it was cut short; only the first call counts."""
+        if self._finished:
+            return
+        self._finished = True
+        status = "  ".join(filter(None, (self._objective, why)))
+        self.bar.update(self._task, status=status, completed=1.0 if whole else None)
+
+    def finish_with(self, result: Result) -> None:
+        """Say how a fit ended, from its result."""
+        why = f"{_ENDINGS[result.stop_reason]} after {counted(result.n_epochs, 'epoch')}"
+        self.finish(why, whole=result.stop_reason not in ("callback", "interrupted"))
 
 
 def _place(progress: Progress) -> tuple[str, int, int]:
@@ -113,7 +155,9 @@ class _Clock:
 
 
 @contextmanager
-def counting_bar(about: str, total: int, *, shown: bool = True) -> Iterator[Callable[[int], None]]:
+def counting_bar(
+    about: str, total: int, *, shown: bool = True, console: Console | None = None
+) -> Iterator[Callable[[int], None]]:
     """Show a bar for work of `total` equal parts; what is yielded is told how many are done.
 
     >>> with counting_bar("answers", 10, shown=False) as show:
@@ -123,15 +167,21 @@ def counting_bar(about: str, total: int, *, shown: bool = True) -> Iterator[Call
         yield lambda done: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.text import Text
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    class TimeLeft(TimeRemainingColumn):
+        """The time left, unless the work was cut short."""
+
+        def render(self, task: Task) -> Text:
+            stopped = task.stop_time is not None and not task.finished
+            return Text("stopped early") if stopped else super().render(task)
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeLeft())
+    with Bar(*columns, console=Console(stderr=True) if console is None else console) as bar:
         task = bar.add_task(about, total=total)
-        yield lambda done: bar.update(task, completed=done)
+        try:
+            yield lambda done: bar.update(task, completed=done)
+        finally:
+            bar.stop_task(task)

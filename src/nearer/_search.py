@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._points import checked_points, row_blocks
+from nearer._points import checked_points, fitted_to_squares, row_blocks
 from nearer._validation import whole
 from nearer.errors import InputError
 
@@ -80,9 +80,10 @@ class Search:
         """Blocks of queries with the indices of their k nearest points, nearest first, ties by index."""
         from scipy.spatial.distance import cdist
 
-        for block in row_blocks(len(self.queries), len(self.database)):
+        queries, database = fitted_to_squares(self.queries, self.database)
+        for block in row_blocks(len(queries), len(database)):
             # differences, not |a|² - 2ab + |b|²: points that coincide must tie exactly
-            distances = cdist(self.queries[block], self.database, "sqeuclidean")
+            distances = cdist(queries[block], database, "sqeuclidean")
             if self.leave_one_out:
                 distances[np.arange(len(distances)), np.arange(block.start, block.stop)] = np.inf
             yield block, _smallest(distances, self.k)

@@ -21,6 +21,19 @@ def not_negative(name: str, value: Any) -> None:
         raise InputError(f"{name} must be a number of 0 or more, not {value!r}")
 
 
+def at_most(name: str, value: Any, most: float) -> None:
+    """Refuse a number so large that what is computed from it overflows."""
+    if value > most:
+        raise InputError(f"{name} is {value:g}, which overflows: use at most {most:g}")
+
+
+def between(name: str, value: Any, least: float, most: float) -> None:
+    """Refuse anything but a number in a range beyond which computations overflow or lose all digits."""
+    positive(name, value)
+    if not least <= value <= most:
+        raise InputError(f"{name} is {value:g}, but must lie between {least:g} and {most:g}")
+
+
 def whole(name: str, value: Any, at_least: int = 1) -> None:
     """Refuse anything but a whole number of `at_least` or more."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:

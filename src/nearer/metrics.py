@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._points import checked_points, compared_distances, row_blocks
+from nearer._finite import relative
+from nearer._points import checked_points, first_pair_nearer
 from nearer._search import Search
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
@@ -52,15 +53,12 @@ def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) ->
             f"the comparisons are about {comparisons.n_objects} objects but the embedding has "
             f"{len(points)} points: use the embedding of these objects"
         )
-    weights, wrong = comparisons.weights, 0.0
+    weights = None if comparisons.weights is None else relative(comparisons.weights)
     total = float(len(comparisons) if weights is None else weights.sum())
     if total == 0:
         raise InputError("the error of no comparisons is undefined: give at least one with a weight above 0")
-    for block in row_blocks(len(comparisons), points.shape[1]):
-        near, far = compared_distances(points, comparisons.indices[block])
-        fails = ~(near < far)
-        wrong += float(fails.sum() if weights is None else weights[block][fails].sum())
-    return wrong / total
+    fails = ~first_pair_nearer(points, comparisons.indices)
+    return float(fails.sum() if weights is None else weights[fails].sum()) / total
 
 
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
@@ -79,7 +77,7 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
     """
     from scipy.spatial import procrustes
 
-    disparity = procrustes(*_same_shape(X, Y))[2]
+    disparity = procrustes(*(_standardised(points)[0] for points in _same_shape(X, Y)))[2]
     return float(np.clip(disparity, 0.0, 1.0))  # rounding can leave -1e-16
 
 
@@ -96,9 +94,9 @@ def procrustes_align(X: ArrayLike, onto: ArrayLike) -> np.ndarray:
     from scipy.linalg import orthogonal_procrustes
 
     points, target = _same_shape(X, onto)
-    centred, centre = points - points.mean(axis=0), target.mean(axis=0)
-    rotation, similarity = orthogonal_procrustes(centred, target - centre)
-    return centred @ rotation * (similarity / np.sum(centred**2)) + centre
+    (shape, _, _), (wanted, centre, size) = _standardised(points), _standardised(target)
+    rotation, similarity = orthogonal_procrustes(shape, wanted)
+    return 2 * (shape @ rotation * (similarity / np.sum(shape**2)) * size + centre)
 
 
 def precision_at_k(
@@ -228,7 +226,20 @@ def _same_shape(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
             f"the configurations have {len(first)} and {len(second)} points: give the same objects"
         )
     for points in (first, second):
-        if np.ptp(points, axis=0).max() == 0:
+        if (points == points[0]).all():
             raise InputError("all points of a configuration coincide: its shape is undefined")
     width = max(first.shape[1], second.shape[1])
     return tuple(np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in (first, second))  # type: ignore[return-value]
+
+
+def _standardised(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Points about their centre, divided by a size: squares neither overflow nor vanish.
+
+    Return these, the centre and the size: `points` is `2 * (size * standardised + centre)`.
+    """
+    halves = 0.5 * points  # differences of the largest numbers overflow
+    moved = halves - halves[0]  # equal columns become exactly 0: rounding must not look like a shape
+    size = float(np.abs(moved).max())
+    moved /= size
+    middle = moved.mean(axis=0)
+    return moved - middle, halves[0] + size * middle, size

@@ -19,7 +19,7 @@ from nearer._compiling import compiling
 from nearer._course import Course
 from nearer._estimating import check_learnable, that_count, watched
 from nearer._given import as_comparisons, known_to
-from nearer._points import compared_distances
+from nearer._points import compared_distances, first_pair_nearer
 from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole
 from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
@@ -51,8 +51,6 @@ _FEW = Phases((Adam(epochs=30), LBFGS()))
 _FEW_TOL = 1e-6
 #: share of the seconds left that a start may take
 _FOR_A_START = 0.25
-#: more objects than this, and than this many a comparison, are no indices but somebody's own numbers
-_MANY_OBJECTS, _OBJECTS_A_ROW = 10_000_000, 1000
 #: order in which loss="auto" tries them: a later one must be clearly better
 _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
 
@@ -230,8 +228,8 @@ class OrdinalEmbedding(BaseEstimator):
 
     def predict(self, X: Comparisons | ArrayLike) -> np.ndarray:
         """Whether the first pair of each comparison is nearer in the embedding; a tie is False."""
-        near, far = self._distances(X)
-        return near < far
+        comparisons = self._known(X)
+        return first_pair_nearer(self.embedding_, comparisons.indices)
 
     @available_if(_has_probability)
     def predict_proba(self, X: Comparisons | ArrayLike) -> np.ndarray:
@@ -252,7 +250,7 @@ class OrdinalEmbedding(BaseEstimator):
     ) -> OrdinalEmbedding:
         """Choose what is left to choose, and solve; with `chosen`, `init` holds points to go on from."""
         with (
-            watched(self.verbose, self.callback, self.max_seconds) as callback,
+            watched(self.verbose, self.callback, self.max_seconds) as (callback, finish),
             compiling() as compile_seconds,
         ):
             course = Course(
@@ -268,6 +266,7 @@ class OrdinalEmbedding(BaseEstimator):
             points, result = self._solve(
                 course, init, choice, goes_on=chosen is not None or bool(choice.errors)
             )
+            finish(result)
         self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.l2
         self.result_ = replace(result, details=self._details(choice, compile_seconds()))
         self.embedding_ = points
@@ -324,7 +323,9 @@ class OrdinalEmbedding(BaseEstimator):
     def _start(self, course: Course, init: str | np.ndarray, loss: Loss) -> np.ndarray:
         left = course.seconds_left
         seconds = None if left is None else _FOR_A_START * left
-        return starting_points(init, course.comparisons, loss, self.n_components, course.rng, seconds)
+        return starting_points(
+            init, course.comparisons, loss, self.n_components, course.rng, seconds, dtype=course.dtype
+        )
 
     def _budget(self) -> Budget:
         return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)
@@ -370,11 +371,6 @@ class OrdinalEmbedding(BaseEstimator):
         find_solver(self.solver)
         self._budget()
         check_learnable(comparisons)
-        if comparisons.n_objects > max(_MANY_OBJECTS, _OBJECTS_A_ROW * len(comparisons)):
-            raise InputError(
-                f"{comparisons.n_objects:,} objects are too many for {len(comparisons):,} comparisons: where the "
-                "largest index is a number such as a database's, give the objects as names (strings)"
-            )
 
     def _distances(self, X: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         comparisons = self._known(X)

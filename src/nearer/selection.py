@@ -13,6 +13,7 @@ from sklearn.base import clone
 from nearer._given import as_comparisons
 from nearer._random import generator
 from nearer._validation import whole
+from nearer._warning import warn
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.ordinal import OrdinalEmbedding
@@ -34,7 +35,7 @@ class DimensionChoice:
     Examples
     --------
     >>> DimensionChoice((1, 2, 3), np.array([[0.31, 0.32], [0.20, 0.21], [0.19, 0.21]]))
-    DimensionChoice(best=3, smallest_within_one_se=2, mean_errors={1: 0.315, 2: 0.205, 3: 0.2})
+    DimensionChoice(best=3 (the largest tried), smallest_within_one_se=2, mean_errors={1: 0.315, 2: 0.205, 3: 0.2})
     """
 
     n_components: tuple[int, ...]
@@ -45,8 +46,9 @@ class DimensionChoice:
             dimension: round(float(error), 4)
             for dimension, error in zip(self.n_components, self.mean_errors, strict=True)
         }
+        edge = " (the largest tried)" if self.best_is_largest else ""
         return (
-            f"DimensionChoice(best={self.best}, smallest_within_one_se={self.smallest_within_one_se}, "
+            f"DimensionChoice(best={self.best}{edge}, smallest_within_one_se={self.smallest_within_one_se}, "
             f"mean_errors={errors})"
         )
 
@@ -59,6 +61,11 @@ class DimensionChoice:
     def best(self) -> int:
         """The dimension with the least mean error."""
         return self.n_components[int(self.mean_errors.argmin())]
+
+    @property
+    def best_is_largest(self) -> bool:
+        """Whether the best of several dimensions is the largest tried: then a larger one may be better still."""
+        return len(self.n_components) > 1 and self.best == max(self.n_components)
 
     @property
     def smallest_within_one_se(self) -> int:
@@ -90,6 +97,8 @@ def choose_dimension(
     random_state: Any = None,
 ) -> DimensionChoice:
     """Cross-validated held-out error for several dimensions; groups are never separated.
+
+    Warn where the largest dimension is clearly the best: a larger one may be better still.
 
     Parameters
     ----------
@@ -131,7 +140,13 @@ def choose_dimension(
         ]
         for dimension in dimensions
     ]
-    return DimensionChoice(dimensions, np.array(errors))
+    choice = DimensionChoice(dimensions, np.array(errors))
+    if choice.best_is_largest and choice.smallest_within_one_se == choice.best:
+        warn(
+            f"{choice.best} dimensions, the most tried, have clearly the least held-out error, so that more may have "
+            f"less still: try up to {2 * choice.best}"
+        )
+    return choice
 
 
 def _fitted(

@@ -6,7 +6,9 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from nearer._finite import relative
 from nearer.errors import InputError
 from nearer.losses import Loss
 
@@ -35,11 +37,14 @@ def starting_points(
     n_components: int,
     rng: np.random.Generator,
     seconds: float | None = None,
+    *,
+    dtype: DTypeLike = np.float64,
 ) -> np.ndarray:
     """Points to begin with, at the scale at which the loss bends (a given array keeps its own).
 
     A given array that leaves out a direction, such as one with a column of zeros, gets a thousandth of its size in
-    there: no descent would ever use that direction otherwise. A spectral start that takes longer than `seconds` is
+    there: no descent would ever use that direction otherwise. It is refused where its squares overflow or vanish in
+    `dtype`, the precision of the fit. A spectral start that takes longer than `seconds` is
     given up for a random one.
     """
     if isinstance(init, str) and init == "auto":
@@ -50,11 +55,13 @@ def starting_points(
         return spectral_points(comparisons, n_components, loss.unit, rng, seconds)
     if isinstance(init, str):
         raise InputError(f'init must be "auto", "random", "spectral" or an array, not {init!r}')
-    return _in_all_directions(_given_points(init, (comparisons.n_objects, n_components)), rng)
+    return _in_all_directions(
+        _given_points(init, (comparisons.n_objects, n_components), np.dtype(dtype)), rng
+    )
 
 
-def _given_points(init: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A user's own points, a copy."""
+def _given_points(init: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+    """A user's own points, a copy, that a fit of this precision can begin with."""
     points = np.array(init, dtype=np.float64)
     if points.shape != shape:
         raise InputError(
@@ -62,12 +69,16 @@ def _given_points(init: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
         )
     if not np.isfinite(points).all():
         raise InputError("init holds NaN or infinity: give finite starting points")
-    with np.errstate(over="ignore"):
-        spread = float(np.square(points - points[0]).sum())
-    if spread == 0:  # every gradient vanishes there
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = points.astype(dtype).astype(np.float64)
+        size = float(np.square(rounded).sum())  # of the L2 term
+        spread = float(np.square(rounded - rounded[0]).sum())
+    if not max(size, spread) <= float(np.finfo(dtype).max):
+        raise InputError(f"the squares of init overflow in {dtype}: give smaller numbers")
+    if (points == points[0]).all():  # every gradient vanishes there
         raise InputError("init puts all objects at one point, where no descent begins: spread the points")
-    if not np.isfinite(spread):
-        raise InputError("the squared distances of init are beyond floating point: give smaller numbers")
+    if spread < float(np.finfo(dtype).tiny):
+        raise InputError(f"the squared distances of init vanish in {dtype}: spread the points")
     return points
 
 
@@ -132,7 +143,7 @@ def _rise(comparisons: Comparisons, seconds: float | None) -> tuple[csr_array, n
     if seconds is not None and _MATRIX_SECONDS * (n + q) > seconds:
         raise _TooLong
     i, j, l, k = comparisons.quadruplets().T
-    weights = np.ones(q) if comparisons.weights is None else comparisons.weights
+    weights = np.ones(q) if comparisons.weights is None else relative(comparisons.weights)
     values, rows, columns = (
         np.concatenate([weights, -weights]),
         np.concatenate([i, l]),

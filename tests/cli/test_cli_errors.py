@@ -240,3 +240,23 @@ def test_callers_in_python_get_the_exception():
     with pytest.raises(FileNotFoundError):
         app(["evaluate", "nowhere.nearer", "a.csv"], standalone_mode=False)
     assert issubclass(Commands, object)
+
+
+@pytest.mark.parametrize("model", ["embedding", "kernel", "online"])
+def test_numbers_of_a_database_are_explained_and_a_letter_before_each_helps(run, tmp_path, model):
+    rows = [(0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 3), (3, 1, 2)]
+    numbers = [",".join(str(2_000_000_000 + at) for at in row) for row in rows]
+    (tmp_path / "answers.csv").write_text("\n".join(["anchor,near,far", *numbers]) + "\n")
+    settings = ("--model", model, "--test-size", "0", "--out", "model.nearer")
+    assert_one_sentence(run("fit", "answers.csv", *settings), "answers.csv: 2,000,000,004 objects", "letter")
+    assert not (tmp_path / "model.nearer").exists()
+    letters = [",".join(f"n{cell}" for cell in row.split(",")) for row in numbers]
+    (tmp_path / "answers.csv").write_text("\n".join(["anchor,near,far", *letters]) + "\n")
+    assert run("fit", "answers.csv", *settings).exit_code == 0
+
+
+def test_an_online_model_refuses_numbers_of_a_database_too(run, tmp_path):
+    (tmp_path / "answers.csv").write_text("anchor,near,far\n0,1,2\n1,2,0\n")
+    run("fit", "answers.csv", "--model", "online", "--rank", "2", "--test-size", "0", "--out", "model.nearer")
+    (tmp_path / "more.csv").write_text("anchor,near,far\n0,1,2000000000\n")
+    assert_one_sentence(run("fit", "more.csv", "--start", "model.nearer"), "more.csv: 2,000,000,001 objects")

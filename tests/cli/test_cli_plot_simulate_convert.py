@@ -18,6 +18,16 @@ def test_plot_writes_the_format_of_the_ending(run, fitted, tmp_path, ending):
     assert (tmp_path / f"map.{ending}").read_bytes().startswith(SIGNATURES[ending])
 
 
+@pytest.mark.parametrize("n_objects", [12, 120])
+def test_plot_labels_objects_without_names_by_their_index(run, tmp_path, n_objects):
+    points = np.random.default_rng(0).normal(size=(n_objects, 2))
+    model = nearer.OrdinalEmbedding(2, init=points, max_epochs=1, l2=0.1).fit([[0, 1, n_objects - 1]])
+    nearer.save(model, tmp_path / "model.nearer")
+    assert run("plot", "model.nearer", "--out", "map.svg").exit_code == 0
+    picture = (tmp_path / "map.svg").read_text()
+    assert sum(f"<!-- {index} -->" in picture for index in range(n_objects)) > 0.7 * n_objects
+
+
 @pytest.mark.parametrize("what", ["objective", "steps"])
 def test_plot_draws_the_course_of_the_fit(run, fitted, tmp_path, what):
     assert run("plot", fitted / "model.nearer", "--what", what, "--out", "fit.svg").exit_code == 0

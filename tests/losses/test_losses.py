@@ -5,8 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
-from nearer import losses
+from nearer import OrdinalEmbedding, RelativeKernel, datasets, losses
+from nearer._points import compared_distances
 from nearer.errors import InputError
+from nearer.objectives import PointObjective
 from tests.registries import LOSSES
 
 EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -129,3 +131,55 @@ def test_find():
     assert losses.find(mine) is mine
     with pytest.raises(InputError, match="loss must be one of gnmds, ckl, ste, tste, soe"):
         losses.find("hinge")
+
+
+EXTREMES = [
+    make(size)
+    for size in (1e-8, 1e8)
+    for make in (
+        lambda size: losses.GNMDS(margin=size),
+        lambda size: losses.SOE(margin=size),
+        lambda size: losses.CKL(mu=size),
+        lambda size: losses.TSTE(alpha=size),
+    )
+]
+
+
+@pytest.mark.parametrize("loss", EXTREMES, ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_least_and_the_largest_settings_fit_like_others(loss, dtype):
+    test_finite_at_extreme_distances(loss)
+    answers = datasets.planted(15, 2, 400, noise=0.1, random_state=0).comparisons
+    for solver in ("auto", "lbfgs", "sgd"):
+        model = OrdinalEmbedding(2, loss=loss, l2=0.0, solver=solver, dtype=dtype, random_state=0).fit(
+            answers
+        )
+        assert np.isfinite(model.embedding_).all()
+        assert np.isfinite(model.result_.objective)
+        assert model.score(answers) > 0.75
+    kernel = RelativeKernel(loss, trace_penalty=1e-3, random_state=0, max_epochs=50).fit(answers)
+    assert np.isfinite(kernel.kernel_).all()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
+def test_settings_that_overflow_or_vanish_are_refused(size):
+    for name, make in (
+        ("margin", losses.GNMDS),
+        ("margin", losses.SOE),
+        ("mu", losses.CKL),
+        ("alpha", losses.TSTE),
+    ):
+        with pytest.raises(InputError, match=rf"{name} is .* between 1e-08 and 1e\+08"):
+            make(**{name: size})
+
+
+@EVERY_LOSS
+def test_compiled_loops_agree_at_extreme_settings(loss):
+    """Both forms of a loss at settings where terms of different sizes meet."""
+    for extreme in EXTREMES:
+        if type(extreme) is type(loss):
+            answers = datasets.planted(8, 2, 50, random_state=0).comparisons
+            points = np.sqrt(extreme.unit) * np.random.default_rng(0).normal(size=(8, 2))
+            compiled = PointObjective(answers, extreme, 2).value(points)
+            near, far = compared_distances(points, answers.indices)
+            assert compiled == pytest.approx(extreme.value(near, far).mean(), rel=1e-6)

@@ -216,3 +216,11 @@ def test_what_is_refused():
         solve_exact(f, start=np.zeros(3))
     with pytest.raises(InputError, match="the loss 'kinked' has no method bend"):
         solve_exact(f.with_loss(Kinked()))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e101, -1e300])
+def test_starts_that_overflow_are_refused(number):
+    rng = np.random.default_rng(0)
+    f = AllPairs(rng.normal(size=(20, 4)), np.arange(20) % 2, "logistic", l2=0.1)
+    with pytest.raises(InputError, match="start holds NaN or numbers above"):
+        solve_exact(f, start=np.full(4, number))

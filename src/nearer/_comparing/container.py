@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._comparing.checks import Fields, Invalid, checked
+from nearer._comparing.numbers import check_numbers
+from nearer._comparing.uncompared import first_uncompared, n_uncompared, uncompared
 from nearer._words import counted
 
 
@@ -182,10 +184,8 @@ class Container:
         >>> Comparisons([[0, 1, 3]]).uncompared()
         array([2])
         """
-        seen = np.zeros(self.n_objects, dtype=bool)
-        for column in self.indices.T:
-            seen[column] = True
-        return np.flatnonzero(~seen)
+        check_numbers(self)
+        return uncompared(self._fields)
 
     def __repr__(self) -> str:
         kind = "triplet" if self.shape[1] == 3 else "quadruplet"
@@ -193,10 +193,11 @@ class Container:
         parts += [
             part for part in ("names", "weights", "annotators", "groups") if getattr(self, part) is not None
         ]
-        if len(unseen := self.uncompared()):
-            first = [str(at) if self.names is None else self.names[at] for at in unseen[:3].tolist()]
-            shown = ", ".join(first + ["..."] * (len(unseen) > 3))
-            parts.append(f"{counted(len(unseen), 'object')} in no comparison ({shown})")
+        if unseen := n_uncompared(self._fields):
+            places = first_uncompared(self._fields, 3).tolist()
+            first = [str(at) if self.names is None else self.names[at] for at in places]
+            shown = ", ".join(first + ["..."] * (unseen > 3))
+            parts.append(f"{counted(unseen, 'object')} in no comparison ({shown})")
         if self.n_dropped:
             parts.append(f"{self.n_dropped} dropped")
         if self.ignored_columns:

@@ -148,6 +148,10 @@ class Operations(Container):
         near, far = _pair_keys(self.indices, self.n_objects)
         _, first, row = np.unique(_joint_keys(near, far), return_index=True, return_inverse=True)
         weights = np.bincount(row, self.weights, minlength=len(first)).astype(np.float64)
+        if not np.isfinite(weights).all():
+            raise InputError(
+                "the weights of equal rows sum up to infinity: divide all weights by the largest first"
+            )
         order = np.argsort(first)
         kept = self._fields._replace(weights=None, annotators=None).take(first[order])
         return self._of(kept._replace(weights=weights[order]))
@@ -185,10 +189,10 @@ class Operations(Container):
         Comparisons(1 triplet, 3 objects, names)
         """
         kept = self._object_codes(objects)
-        new_code = np.full(self.n_objects, -1, dtype=np.int32)
-        new_code[kept] = np.arange(len(kept))
-        indices = new_code[self.indices]
-        inside = (indices >= 0).all(axis=1)
+        order = np.argsort(kept)
+        places = np.minimum(np.searchsorted(kept, self.indices, sorter=order), max(len(kept) - 1, 0))
+        indices = order[places].astype(np.int32) if len(kept) else np.zeros_like(self.indices)
+        inside = (kept[indices] == self.indices).all(axis=1) if len(kept) else np.zeros(len(self), dtype=bool)
         names = None if self.names is None else tuple(self.names[code] for code in kept.tolist())
         part = self._fields._replace(
             indices=indices, n_objects=len(kept), names=names, n_dropped=0, ignored_columns=()

@@ -58,7 +58,8 @@ def step_length(rule, excess, gain, weight, margin, most, soft):
         if math.isinf(most):
             return min(weight, 1.0) * violation / gain
         if soft:
-            return violation / (gain + 0.5 / (most * weight)) if weight > 0 else 0.0
+            bound = most * weight
+            return violation / (gain + 0.5 / bound) if bound > 0 else 0.0
         return min(most * weight, violation / gain)
     if rule == GNMDS:
         return weight if excess + margin > 0 else 0.0
@@ -66,8 +67,8 @@ def step_length(rule, excess, gain, weight, margin, most, soft):
 
 
 @_inline
-def _learn(Z, Q, t, weight, squared_scale, rule, size, margin, most, soft):
-    """Take the step for answer t; gives whether there was one."""
+def _learn(Z, Q, t, weight, squared_scale, rule, size, margin, most, soft, cap):
+    """Take the step for answer t; return 1 if there was one, 0 if not, and -1 where distances exceed `cap`."""
     columns = Q.shape[1]
     i, j, l, k = Q[t, 0], Q[t, 1], Q[t, 0 if columns == 3 else 2], Q[t, columns - 1]
     near = 0.0
@@ -79,6 +80,8 @@ def _learn(Z, Q, t, weight, squared_scale, rule, size, margin, most, soft):
         near += p * p
         far += q * q
         between += p * q
+    if not squared_scale * (near + far) <= cap:  # NaN compares false and is caught as well
+        return -1
     # squared length of the gradient of near - far: +-2p and +-2q, which meet where an object is in both pairs
     meeting = (i == k) + (j == l) - (i == l) - (j == k)
     gain = 8 * squared_scale * (near + far + meeting * between)
@@ -98,11 +101,14 @@ def _learn(Z, Q, t, weight, squared_scale, rule, size, margin, most, soft):
 
 
 @_kernel
-def learn(Z, Q, W, first, seen, n_new, passes, seed, rule, kind, size, margin, most, soft, shrink, log_scale):
+def learn(
+    Z, Q, W, first, seen, n_new, passes, seed, rule, kind, size, margin, most, soft, shrink, cap, log_scale
+):
     """Learn the answers seen..seen+n_new, each followed by passes - 1 answers drawn from those before it.
 
     Row t of Q is answer first + t; with one pass the answers before `seen` are not needed. The points are
-    Z exp(log_scale). Gives the new log_scale and how many steps there were.
+    Z exp(log_scale). Return the new log_scale, the number of steps, and the number of answers learned: fewer than n_new
+    where a squared distance of an answer exceeds `cap`.
     """
     steps = 0
     asks_ahead = Z.size * Z.itemsize > WORTHWHILE
@@ -114,10 +120,13 @@ def learn(Z, Q, W, first, seen, n_new, passes, seed, rule, kind, size, margin, m
         for repeat in range(passes if number > 0 else 1):
             t = (number if repeat == 0 else draw(seed, number, repeat, number)) - first
             weight = W[t] if W.shape[0] > 0 else 1.0
-            steps += _learn(Z, Q, t, weight, math.exp(2 * log_scale), rule, delta, margin, most, soft)
+            stepped = _learn(Z, Q, t, weight, math.exp(2 * log_scale), rule, delta, margin, most, soft, cap)
+            if stepped < 0:
+                return log_scale, steps, number - seen
+            steps += stepped
             if shrink > 0:
                 log_scale += 0.5 * math.log1p(-min(delta * shrink, MOST_SHRINK))
                 if log_scale < SMALL:
                     Z *= Z.dtype.type(math.exp(log_scale))
                     log_scale = 0.0
-    return log_scale, steps
+    return log_scale, steps, n_new

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nearer._finite import relative
 from nearer.active._entropy import information_of_normal_odds
 from nearer.comparisons import Comparisons
 from nearer.losses import STE
@@ -115,7 +116,8 @@ class Belief:
         rows = np.concatenate([answers.indices, pending])
         weight = self._sharpness(rows)
         if answers.weights is not None:
-            weight[: len(answers)] *= answers.weights / answers.weights.mean()
+            shares = relative(answers.weights)
+            weight[: len(answers)] *= shares / shares.mean()
         precisions = np.zeros((n, p, p))
         for column, slope in zip(rows.T, self._slopes(rows), strict=True):
             np.add.at(precisions, column, weight[:, None, None] * slope[:, :, None] * slope[:, None, :])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._estimating import check_learnable, that_count
+from nearer._finite import relative
 from nearer._points import checked_points, compared_distances
 from nearer._validation import positive, whole
 from nearer.active._questions import keys_of
@@ -173,7 +174,7 @@ class RecordedOracle(Oracle):
         rows = train.indices
         keys = keys_of(rows)
         order = np.argsort(keys, kind="stable")
-        ends = np.cumsum(np.ones(len(rows)) if train.weights is None else train.weights[order])
+        ends = np.cumsum(np.ones(len(rows)) if train.weights is None else relative(train.weights)[order])
 
         def answer(questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
             asked = keys_of(questions)

@@ -104,7 +104,7 @@ TracePenalty = Annotated[
         "--trace-penalty",
         rich_help_panel=_KERNELS,
         show_default="auto, or 0 online",
-        help="Strength of the trace, which keeps the rank low; auto: by cross-validation, not online.",
+        help="Keeps the rank low; auto: by cross-validation. Online: shrinks the kernel after every answer.",
     ),
 ]
 Rank = Annotated[

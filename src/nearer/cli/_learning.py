@@ -98,6 +98,7 @@ def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparison
         return
     with progress_bar(about, max_seconds=estimator.max_seconds, keep=False) as callback:
         estimator.set_params(callback=callback).fit(train)
+        callback.finish_with(estimator.result_)
     estimator.set_params(callback=None)  # a saved model holds no functions
 
 

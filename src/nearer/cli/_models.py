@@ -78,6 +78,8 @@ def read_about(estimator: Model, path: Path, read: Callable[..., Comparisons]) -
 
 def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Comparisons]) -> Comparisons:
     """The comparisons of a file for a model to go on with; it gets room for objects that are new."""
+    from nearer._comparing.numbers import check_numbers
+
     try:
         found = read()
     except InputError:
@@ -93,6 +95,7 @@ def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Compariso
         if new:
             estimator.add_objects(names=new)
     elif found.n_objects > n_objects:
+        check_numbers(found, str(path))
         estimator.add_objects(found.n_objects - n_objects)
     return found
 

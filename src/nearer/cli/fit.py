@@ -111,6 +111,8 @@ def fit(
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
+    from nearer._comparing.numbers import check_numbers
+    from nearer._comparing.uncompared import n_uncompared
     from nearer.saving import save
 
     check_settings(context, model, start)
@@ -123,6 +125,7 @@ def fit(
         estimator, comparisons, n_new = go_on_with(start, answers, read, dim)
     else:
         comparisons = read()
+        check_numbers(comparisons, str(answers))
         options = {
             "loss": loss,
             "solver": solver,
@@ -151,7 +154,7 @@ def fit(
         "start": start,
         "n_dropped": comparisons.n_dropped,
         "ignored_columns": list(comparisons.ignored_columns),
-        "n_uncompared": 0 if start is not None else len(comparisons.uncompared()),
+        "n_uncompared": 0 if start is not None else n_uncompared(comparisons._fields),
         "n_new_objects": n_new,
         "accuracy_before": before,
         "seed": seed,

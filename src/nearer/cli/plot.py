@@ -94,8 +94,7 @@ def _drawn_map(estimator: Model, dim: int, labels: Path | None, title: str | Non
 
     names = object_names(estimator)
     classes = None if labels is None else _read_labels(labels, names)
-    shown = names if estimator.names_ is not None or len(names) <= 100 else None
-    return plot_map(drawn_map(estimator, dim), shown, classes, title=title)
+    return plot_map(drawn_map(estimator, dim), names, classes, title=title)
 
 
 def _drawn_course(estimator: Model, what: What, title: str | None) -> Figure:

@@ -11,6 +11,7 @@ Three tiers, each dearer than the one before, answer whether a step keeps the ke
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -144,8 +145,12 @@ class FullKernel:
             self.certificate = None  # it says nothing about a kernel that it did not follow
         products = columns[rows]
         # K has no negative eigenvalue and a step makes at most one: the determinant's sign tells
-        share = float(np.linalg.det(np.eye(len(rows)) - block @ products))
-        if share > _SAFE_DETERMINANT and products.diagonal().max() * self.scale < share * _SAFE_INVERSE:
+        with np.errstate(over="ignore", invalid="ignore"):  # of the inverse of a tiny kernel
+            share = float(np.linalg.det(np.eye(len(rows)) - block @ products))
+        if (
+            math.inf > share > _SAFE_DETERMINANT
+            and products.diagonal().max() * self.scale < share * _SAFE_INVERSE
+        ):
             assert self.resolvent is not None
             _follow(self.resolvent, columns, -block, products)
             return True

@@ -49,6 +49,8 @@ class Plan:
     passes: int
     shrink: float
     seed: int
+    #: a kernel with larger entries has diverged
+    ceiling: float
 
 
 @dataclass
@@ -61,27 +63,37 @@ class Whole:
     n_steps: int = 0
 
     def learn(self, answers: Answers, seen: int, n_new: int, plan: Plan, enough: Enough) -> int:
-        """Learn the answers from number `seen` on, one by one, until `enough` says so; gives how many were learned."""
+        """Learn the answers from number `seen` on, one by one; return how many were learned.
+
+        Stop early where `enough` says so, or before a step that takes the kernel beyond its ceiling.
+        """
         for number in range(seen, seen + n_new):
             size = plan.rule.scheduled(number + 1)
             for repeat in range(plan.passes if number > 0 else 1):
                 place = number if repeat == 0 else draw(plan.seed, number, repeat, number)
-                self._learn_one(*answers[place], size, plan.rule)
+                if not self._learn_one(*answers[place], size, plan):
+                    return number - seen
                 if plan.shrink > 0:
                     self._shrink(size * plan.shrink)
             if enough(number + 1 - seen):
                 return number + 1 - seen
         return n_new
 
-    def _learn_one(self, answer: tuple[int, ...], weight: float, size: float, rule: Rule) -> None:
+    def _learn_one(self, answer: tuple[int, ...], weight: float, size: float, plan: Plan) -> bool:
+        """Take the step for an answer; return False, without a step, where that would exceed the ceiling."""
         rows, pattern = objects_of(answer)
         direction = direction_of(pattern, self.direction)
         scale = math.exp(self.log_scale)
-        excess = scale * float(np.sum(direction.slopes * self.held.block(rows)))
-        length = size * rule.length(excess, direction.gain, weight) / scale
+        block = self.held.block(rows)
+        excess = scale * float(np.sum(direction.slopes * block))
+        length = size * plan.rule.length(excess, direction.gain, weight) / scale
+        largest = scale * (float(np.abs(block).max()) + length * direction.norm)
+        if not largest <= plan.ceiling:  # NaN compares false and is caught as well
+            return False
         if length > 0 and direction.norm > 0:
             self.n_steps += 1
             self.held.subtract(rows, length * direction.block, length * direction.norm)
+        return True
 
     def _shrink(self, share: float) -> None:
         self.log_scale += math.log1p(-min(share, MOST_SHRINK))
@@ -107,11 +119,14 @@ class Factored:
     n_steps: int = 0
 
     def learn(self, answers: Answers, seen: int, n_new: int, plan: Plan, enough: Enough) -> int:
-        """Learn the answers from number `seen` on, one by one, until `enough` says so; gives how many were learned."""
+        """Learn the answers from number `seen` on, one by one; return how many were learned.
+
+        Stop early where `enough` says so, or at an answer whose distances are beyond the ceiling.
+        """
         done = 0
         while done < n_new:
             count = min(_CHUNK, n_new - done)
-            self.log_scale, steps = learn(
+            self.log_scale, steps, learned = learn(
                 self.held,
                 answers.indices,
                 answers.weights,
@@ -122,11 +137,12 @@ class Factored:
                 np.uint64(plan.seed),
                 *plan.rule.codes(),
                 plan.shrink,
+                plan.ceiling,
                 self.log_scale,
             )
             self.n_steps += steps
-            done += count
-            if enough(done):
+            done += learned
+            if enough(done) or learned < count:
                 break
         return done
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearer._blas import threads_for
 from nearer._course import Course
+from nearer._finite import relative
 from nearer._points import compared_distances
 from nearer.calibration import LEAST_COMPARISONS
 from nearer.comparisons import Comparisons
@@ -147,7 +148,8 @@ def _penalties(objective: GramObjective, start: np.ndarray) -> list[float]:
 def _error(X: np.ndarray, held: Comparisons) -> float:
     """Share of held-out comparisons that do not hold, a tie counting half: at K = 0 all are ties."""
     near, far = compared_distances(X, held.indices)
-    return float(np.average((near > far) + 0.5 * (near == far), weights=held.weights))
+    weights = None if held.weights is None else relative(held.weights)
+    return float(np.average((near > far) + 0.5 * (near == far), weights=weights))
 
 
 def padded(X: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nearer._validation import not_negative, positive, whole
 from nearer.errors import InputError
+from nearer.kernels._growth import ceiling_of, check_growth
 from nearer.kernels._held import Plan
 from nearer.kernels._rules import STEPS, UPDATES, Rule
 
@@ -34,6 +35,7 @@ def check_settings(model: OnlineKernel) -> None:
     if np.ndim(model.start) == 0:
         positive("start", model.start)
     _check_combinations(model)
+    check_growth(model)
 
 
 def _check_choices(model: OnlineKernel) -> None:
@@ -70,12 +72,13 @@ def check_columns(model: OnlineKernel, columns: int) -> None:
         )
 
 
-def plan_of(model: OnlineKernel) -> Plan:
-    """How answers are to be learned."""
+def plan_of(model: OnlineKernel, start: float) -> Plan:
+    """How answers are to be learned by a kernel that started with entries of this size."""
     most = math.inf if model.max_step is None else float(model.max_step)
     size = float(model.step_size) if model.step_size is not None else 1.0 if model.rank is None else 0.5
     rule = Rule(model.update, model.step, size, float(model.margin), most, bool(model.soft))
-    return Plan(rule, int(model.passes), float(model.trace_penalty), model.seed_)
+    ceiling = ceiling_of(rule, start)
+    return Plan(rule, int(model.passes), float(model.trace_penalty), model.seed_, ceiling)
 
 
 def longer(names: tuple[str, ...] | None, new: tuple[str, ...] | None, count: int) -> tuple[str, ...] | None:

@@ -6,8 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nearer._blas import threads_for
+from nearer._comparing.numbers import check_numbers
+from nearer._finite import LARGEST
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._full import FullKernel
@@ -22,6 +25,8 @@ _START_TOLERANCE = 1e-10
 
 def n_at_start(n_objects: int | None, comparisons: Comparisons) -> int:
     """How many objects there are: as many as the user says, or as the first answers speak of."""
+    if n_objects is None:
+        check_numbers(comparisons)
     n = comparisons.n_objects if n_objects is None else n_objects
     if n == 0:
         raise InputError("the first answers are none, so that nobody knows the objects: give n_objects")
@@ -35,20 +40,28 @@ def n_at_start(n_objects: int | None, comparisons: Comparisons) -> int:
 
 def held_at_start(model: OnlineKernel, n: int, random: np.random.Generator) -> Whole | Factored:
     """The kernel before the first answer, in the form that `rank` asks for."""
-    scale = start_scale(model)
     if model.rank is not None:
         if np.ndim(model.start) == 0:
-            points = random.normal(size=(n, model.rank)) * math.sqrt(scale / model.rank)
+            points = random.normal(size=(n, model.rank)) * math.sqrt(start_scale(model) / model.rank)
         else:
             points = _array(
                 "start", model.start, (n, model.rank), "points, one row an object and `rank` columns"
             )
+        _check_size(model)
         return Factored(points)
     if np.ndim(model.start) == 0:
-        kernel = scale * np.eye(n)
+        kernel = start_scale(model) * np.eye(n)
     else:
         kernel = _psd(_array("start", model.start, (n, n), "a kernel over all objects"))
+    _check_size(model)
     return Whole(FullKernel.start(kernel, model.skip), model.direction or "paper")
+
+
+def _check_size(model: OnlineKernel) -> None:
+    if largest_at_start(model.start, model.rank) > LARGEST:
+        raise InputError(
+            f"start makes a kernel with entries above {LARGEST:g}, which overflow: give smaller numbers"
+        )
 
 
 def start_scale(model: OnlineKernel) -> float:
@@ -58,6 +71,14 @@ def start_scale(model: OnlineKernel) -> float:
     given = np.asarray(model.start, dtype=float)
     squares = given**2 if model.rank is not None else np.diagonal(given)
     return float(squares.sum() / len(given)) or 1.0
+
+
+def largest_at_start(start: ArrayLike, rank: int | None) -> float:
+    """The largest entry of the kernel that begins with `start`."""
+    given = np.asarray(start, dtype=float)
+    with np.errstate(over="ignore"):
+        sizes = given if given.ndim == 0 or rank is None else (given**2).sum(axis=1)
+    return float(np.abs(sizes).max())
 
 
 def _array(name: str, values: Any, shape: tuple[int, ...], what: str) -> np.ndarray:

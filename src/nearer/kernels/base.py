@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._blas import threads_for
+from nearer._finite import relative
 from nearer._given import as_comparisons, known_to
 from nearer._validation import whole
 from nearer.comparisons import Comparisons
@@ -55,10 +56,11 @@ class KernelModel:
     def score(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> float:
         """Share of the comparisons that hold (weighted where they have weights)."""
         comparisons = self._known(X, y)
-        if len(comparisons) == 0 or (comparisons.weights is not None and not comparisons.weights.any()):
+        weights = None if comparisons.weights is None else relative(comparisons.weights)
+        if len(comparisons) == 0 or (weights is not None and not weights.any()):
             raise InputError("the score of no comparisons is undefined: give one with a weight above 0")
         near, far = self._distances(comparisons)
-        return float(np.average(near < far, weights=comparisons.weights))
+        return float(np.average(near < far, weights=weights))
 
     @property
     def rank_(self) -> int:

@@ -16,10 +16,12 @@ from nearer._interrupting import interrupt_between
 from nearer._random import RandomState, generator
 from nearer._validation import whole
 from nearer.comparisons import Comparisons
+from nearer.kernels._growth import warn_of_divergence
 from nearer.kernels._kept import KeepsAnswers
+from nearer.kernels._memory import check_room
 from nearer.kernels._reading import HeldKernel
 from nearer.kernels._settings import check_columns, check_settings, longer, plan_of
-from nearer.kernels._starting import held_at_start, n_at_start, start_scale
+from nearer.kernels._starting import held_at_start, largest_at_start, n_at_start, start_scale
 
 
 class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
@@ -44,7 +46,8 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         How the steps shrink with the number j of answers. Constant steps treat all answers alike.
     step_size : float, optional
         Factor of every step: by default 1 for a whole kernel, as in the paper, and 0.5 with `rank`, where steps in X
-        disturb each other more.
+        disturb each other more. Constant passive-aggressive steps of a whole kernel need at most 2: beyond that they
+        overshoot by more than they correct. Steps in X are shortened where they would overshoot.
     max_step : float, optional
         Bounds the passive-aggressive step, so that one wrong answer cannot undo what many right ones built (PA-I): no
         step is longer than this times the answer's weight.
@@ -54,8 +57,11 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         Steps an answer: after each new one, `passes - 1` more on answers drawn from those seen before, which are kept
         for that.
     trace_penalty : float
-        Trace regularisation: after a step of size d the kernel shrinks by the share d * trace_penalty (half at most),
-        which is what descent on the trace in X does to K = X X'. Costs nothing and keeps K positive semidefinite.
+        Forgetting: after every answer, and every replay of one, the whole kernel is multiplied by
+        1 - s * trace_penalty, where s is the step size of that answer (`step_size`, divided by j or sqrt(j) where
+        `step` says so), whether the answer moved the kernel or not. The factor is 1/2 at least. All eigenvalues shrink
+        alike, so that the rank stays the same; the penalty of `RelativeKernel` subtracts the same amount from each
+        instead, and sets small ones to zero. Costs nothing and keeps K positive semidefinite.
     rank : int, optional
         Hold the kernel as K = X X' with X of this many columns: O(rank) an answer and no eigenproblem, for up to
         millions of objects. None holds the n x n kernel itself.
@@ -87,6 +93,9 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     n_projections_, n_skipped_, n_negative_ : int
         Steps for which the smallest eigenpair was computed, steps for which it was known to be unnecessary, and
         projections that did remove a negative eigenvalue. Their first two sum to `n_steps_`; zero with `rank`.
+    diverged_ : bool
+        Whether the last call of `partial_fit` stopped early because the kernel grew without limit. A warning says so
+        too. The kernel is the last one before that, and `n_seen_` counts the answers that it learned.
     names_ : tuple of str, or None
         Names of the objects, where the answers have some.
 
@@ -179,9 +188,14 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
                 show(done)
                 return interrupted()
 
-            learned = self.held_.learn(answers, start, len(comparisons), plan_of(self), enough)
+            plan = plan_of(self, self._largest_at_start())
+            learned = self.held_.learn(answers, start, len(comparisons), plan, enough)
             self.n_seen_ += learned
             self._forget_after(self.n_seen_)
+            diverged = learned < len(comparisons) and not interrupted()
+        self.diverged_ = diverged
+        if diverged:
+            warn_of_divergence(self, learned, len(comparisons))
         return self
 
     @one_thread()
@@ -202,6 +216,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         count = len(new) if count is None and new is not None else count
         whole("count", count)
         assert count is not None
+        self._check_room(self._n_objects + count)
         self.names_ = longer(self.names_, new, count)
         random = np.random.default_rng([self.seed_, self._n_objects])
         self.held_.grow(count, start_scale(self), random)
@@ -211,12 +226,24 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
 
     def _begin(self, comparisons: Comparisons) -> None:
         n = n_at_start(self.n_objects, comparisons)
+        self._check_room(n)
         random = generator(self.random_state)
+        self.__dict__.pop("_start_size", None)
         self.seed_ = int(random.integers(2**62))
         self.held_ = held_at_start(self, n, random)
         self.names_ = comparisons.names
         self.n_seen_ = 0
         self._keep_none(comparisons.indices.shape[1])
+
+    def _check_room(self, n_objects: int) -> None:
+        remedy = "set rank=10" if self.rank is None else "use fewer objects or a lower rank"
+        check_room(n_objects, self.rank, remedy)
+
+    def _largest_at_start(self) -> float:
+        """The largest entry of the kernel at the start, found once."""
+        if not hasattr(self, "_start_size"):
+            self._start_size = largest_at_start(self.start, self.rank)
+        return self._start_size
 
     def _watched(self, total: int) -> Any:
         from nearer._progress import counting_bar

@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from nearer._blas import one_thread, threads_for
 from nearer._course import Course
 from nearer._estimating import check_learnable, that_count, watched
+from nearer._finite import LARGEST
 from nearer._given import as_comparisons
 from nearer._random import RandomState, generator
 from nearer._validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
+from nearer.kernels._memory import check_room
 from nearer.kernels._path import PenaltyChoice, choose_penalty, padded
 from nearer.kernels.base import RANK_TOLERANCE, KernelModel
 from nearer.losses import Loss
@@ -142,7 +144,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         """
         comparisons = as_comparisons(X, y)
         self._check(comparisons)
-        with watched(self.verbose, self.callback, self.max_seconds) as callback:
+        with watched(self.verbose, self.callback, self.max_seconds) as (callback, finish):
             course = Course(
                 that_count(comparisons),
                 self.max_rank or comparisons.n_objects,
@@ -154,6 +156,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
             choice = self._choose(course, start)
             objective = self._objective(course.comparisons, choice.penalty)
             factor, result = self._solve(course, objective, choice)
+            finish(result)
         self.loss_, self.trace_penalty_ = objective.loss, choice.penalty
         self.kernel_ = factor @ factor.T
         self.names_ = comparisons.names
@@ -232,7 +235,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
             whole("max_rank", self.max_rank)
         self._budget()
         check_learnable(comparisons)
-        objective = self._objective(comparisons[:1], 0.0)
+        check_room(comparisons.n_objects, None, "use OrdinalEmbedding or OnlineKernel(rank=10)")
+        objective = self._objective(that_count(comparisons)[:1], 0.0)  # the mean needs a weight above 0
         check_fit(self._solver(objective), objective)
 
 
@@ -260,6 +264,8 @@ def _factor_of(kernel: np.ndarray, n: int) -> np.ndarray:
         raise InputError(f"init has shape {kernel.shape} but the kernel of {n} objects has ({n}, {n})")
     if not np.isfinite(kernel).all():
         raise InputError("init holds NaN or infinity: give a finite kernel")
+    if np.abs(kernel).max() > LARGEST:
+        raise InputError(f"init has entries above {LARGEST:g}, which overflow: give smaller numbers")
     if not np.allclose(kernel, kernel.T, rtol=1e-8, atol=1e-12):
         raise InputError("init is not symmetric: give a positive semidefinite kernel")
     with threads_for(n):

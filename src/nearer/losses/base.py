@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.floating]
 
+#: range of the settings of losses: beyond it squares of distances overflow in float32, or sums lose all their digits
+LEAST, MOST = 1e-8, 1e8
+
 
 class Loss(ABC):
     """How badly "the first pair is nearer than the second" is violated.

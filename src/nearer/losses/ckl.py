@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer._validation import positive
-from nearer.losses.base import Array, Loss
+from nearer._validation import between
+from nearer.losses.base import LEAST, MOST, Array, Loss
 
 
 @dataclass(frozen=True)
 class CKL(Loss):
     """Minus log of `(far + mu) / (near + far + 2 mu)`.
 
-    `mu` keeps the ratio finite where points coincide. It sets the scale of the embedding and nothing else: the best map
-    for `c * mu` is `sqrt(c)` times the best map for `mu`.
+    `mu`, from 1e-8 to 1e8, keeps the ratio finite where points coincide. It sets the scale of the embedding: without an
+    L2 term the best map for `c * mu` is `sqrt(c)` times the best map for `mu`, and an L2 term of strength `l2 / c` does
+    to it what `l2` does to the other.
 
     Examples
     --------
@@ -28,7 +29,7 @@ class CKL(Loss):
     has_probability = True
 
     def __post_init__(self) -> None:
-        positive("mu", self.mu)
+        between("mu", self.mu, LEAST, MOST)
 
     @property
     def unit(self) -> float:

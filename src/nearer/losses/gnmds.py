@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer._validation import positive
-from nearer.losses.base import Array, Loss
+from nearer._validation import between, positive
+from nearer.losses.base import LEAST, MOST, Array, Loss
 
 
 @dataclass(frozen=True)
 class GNMDS(Loss):
     """Hinge on the difference of squared distances, `max(0, near - far + margin)`.
+
+    `margin`, from 1e-8 to 1e8, sets the scale of the embedding.
 
     Examples
     --------
@@ -25,7 +27,7 @@ class GNMDS(Loss):
     convex = True
 
     def __post_init__(self) -> None:
-        positive("margin", self.margin)
+        between("margin", self.margin, LEAST, MOST)
 
     @property
     def unit(self) -> float:

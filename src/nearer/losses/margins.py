@@ -106,7 +106,7 @@ class SmoothHingeLoss(MarginLoss):
 
     def value(self, margin: Array) -> Array:
         inside = np.clip(1 + self.width / 2 - margin, 0, self.width)
-        return inside**2 / (2 * self.width) + np.maximum(1 - self.width / 2 - margin, 0)
+        return 0.5 * inside * (inside / self.width) + np.maximum(1 - self.width / 2 - margin, 0)
 
     def slope(self, margin: Array) -> Array:
         return -np.clip((1 - margin) / self.width + 0.5, 0, 1)

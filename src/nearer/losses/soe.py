@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer._validation import positive
-from nearer.losses.base import Array, Loss
+from nearer._validation import between
+from nearer.losses.base import LEAST, MOST, Array, Loss
 
 
 @dataclass(frozen=True)
 class SOE(Loss):
     """Squared hinge on plain distances, `max(0, sqrt(near) - sqrt(far) + margin) ** 2`.
+
+    `margin`, from 1e-8 to 1e8, sets the scale of the embedding.
 
     Examples
     --------
@@ -24,7 +26,7 @@ class SOE(Loss):
     name = "soe"
 
     def __post_init__(self) -> None:
-        positive("margin", self.margin)
+        between("margin", self.margin, LEAST, MOST)
 
     @property
     def unit(self) -> float:

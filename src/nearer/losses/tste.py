@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nearer._validation import positive
-from nearer.losses.base import Array, Loss, sigmoid, softplus
+from nearer._validation import between
+from nearer.losses.base import LEAST, MOST, Array, Loss, sigmoid, softplus
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class TSTE(Loss):
     Parameters
     ----------
     alpha : float, optional
-        Degrees of freedom; None means `max(n_components - 1, 1)`.
+        Degrees of freedom, from 1e-8 to 1e8; None means `max(n_components - 1, 1)`. Large ones approach STE on half the
+        squared distances.
 
     Examples
     --------
@@ -31,7 +32,7 @@ class TSTE(Loss):
 
     def __post_init__(self) -> None:
         if self.alpha is not None:
-            positive("alpha", self.alpha)
+            between("alpha", self.alpha, LEAST, MOST)
 
     def resolved(self, n_components: int) -> TSTE:
         return replace(self, alpha=float(max(n_components - 1, 1))) if self.alpha is None else self

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from nearer._finite import relative
 from nearer._kernels import kernels_for
 from nearer.errors import InputError
 from nearer.losses import Loss
@@ -221,5 +222,5 @@ def mean_one(weights: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
     """Weights scaled to mean one, so that a mean over comparisons is a sum over them by their number."""
     if weights is None:
         return np.empty(0, dtype)
-    weights = weights / weights.max()  # first: the sum of huge ones would overflow
+    weights = relative(weights)
     return (weights / weights.mean()).astype(dtype)

@@ -121,7 +121,10 @@ def watching(
                 from nearer._progress import progress_bar
 
                 show = stack.enter_context(progress_bar(max_seconds=max_seconds))
-            yield Watching(max_seconds, callback, show, pressed)
+            watcher = Watching(max_seconds, callback, show, pressed)
+            yield watcher
+            if show is not None and (pressed() or watcher.stopped):
+                show.finish("interrupted" if pressed() else "stopped by the callback", whole=False)
     except KeyboardInterrupt:
         if raises or not pressed():
             raise

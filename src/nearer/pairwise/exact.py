@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearer._blas import one_thread
+from nearer._finite import LARGEST
 from nearer._points import read_only
 from nearer._validation import positive, whole
 from nearer.errors import InputError
@@ -124,6 +125,8 @@ def solve_exact(
         raise InputError(
             f"start has shape {w.shape}, but X has {objective.shape[0]} columns: give one weight each"
         )
+    if not (np.abs(w) <= LARGEST).all():  # NaN compares false and is refused as well
+        raise InputError(f"start holds NaN or numbers above {LARGEST:g}, which overflow: give smaller ones")
     limits = _Limits(tol, max_iterations, np.inf if max_seconds is None else max_seconds, callback)
     return _descend(objective, w, limits)
 

@@ -45,18 +45,45 @@ def place_names(ax: Axes, points: np.ndarray, names: Sequence[str], *, fontsize:
     return len(names) - n_written
 
 
+def names_in_space(ax: Any, points: np.ndarray, names: Sequence[str], *, fontsize: float) -> np.ndarray:
+    """Which names to write to the right of points in three dimensions: all of a small map.
+
+    Of a large one, those that cover no other point or name as the map is first seen.
+    """
+    if len(names) <= _SMALL_MAP:
+        return np.arange(len(names))
+    from mpl_toolkits.mplot3d.proj3d import proj_transform
+
+    figure = figure_of(ax)
+    with unknown_letters_ignored():
+        figure.draw_without_rendering()
+    anchors = ax.transData.transform(np.column_stack(proj_transform(*points.T, ax.get_proj())[:2]))
+    per_point = figure.dpi / 72
+    taken = np.hstack([anchors - 2 * per_point, anchors + 2 * per_point])
+    written = []
+    for index in _order_of_choice(anchors):
+        size = _text_size(ax, names[index], fontsize)
+        box = _box_beside(anchors[index], size, (1, 0), 4 * per_point)
+        if ((taken[:, :2] >= box[2:]) | (taken[:, 2:] <= box[:2])).any(axis=1).all():
+            taken = np.vstack([taken, box])
+            written.append(index)
+    return np.array(written, dtype=int)
+
+
 def note_left_out(ax: Axes, n_left_out: int, n_names: int) -> None:
     """Say in the corner that some names are missing; silence would be a lie."""
     if n_left_out:
         corner: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
-        ax.text(
+        write = getattr(ax, "text2D", ax.text)  # in space, `text` wants a third coordinate
+        write(
             0.995, 0.008, f"{n_names - n_left_out} of {n_names} names fit", fontsize=7, color=MUTED, **corner
         )
 
 
 def _text_size(ax: Axes, name: str, fontsize: float) -> np.ndarray:
     """Width and height of a name in pixels."""
-    text = ax.text(0, 0, name, fontsize=fontsize, fontfamily=font_families(), parse_math=False)
+    write = getattr(ax, "text2D", ax.text)
+    text = write(0, 0, name, fontsize=fontsize, fontfamily=font_families(), parse_math=False)
     with unknown_letters_ignored():
         extent = text.get_window_extent()
     text.remove()

@@ -54,7 +54,11 @@ def plot_dimension_choice(
     )
     handles, legend = [curve, folds], ["mean and standard error", "one fold"]
     chosen = {
-        f"lowest error: {choice.best}": (choice.best, PALETTE[1], "s"),
+        f"lowest error: {choice.best}{' (the largest tried)' if choice.best_is_largest else ''}": (
+            choice.best,
+            PALETTE[1],
+            "s",
+        ),
         f"smallest within one standard error: {choice.smallest_within_one_se}": (
             choice.smallest_within_one_se,
             PALETTE[2],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nearer.metrics import procrustes_align, procrustes_distance
 from nearer.plotting._names import note_left_out, place_names
 from nearer.plotting._style import MUTED, new_figure, set_title
-from nearer.plotting.maps import bare_plane, checked_labels, checked_names, checked_points, draw_points
+from nearer.plotting.maps import bare_plane, checked_labels, checked_points, draw_points, names_or_indices
 
 if TYPE_CHECKING:
     from nearer.ordinal import OrdinalEmbedding
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def plot_comparison_of_maps(
     maps: Mapping[str, ArrayLike | OrdinalEmbedding],
-    names: Sequence[str] | None = None,
+    names: Sequence[str] | Literal[False] | None = None,
     labels: ArrayLike | None = None,
     *,
     reference: str | None = None,
@@ -32,8 +32,9 @@ def plot_comparison_of_maps(
     ----------
     maps : dict of title -> array of shape (n_objects, 2), or fitted estimator
         The maps, from left to right.
-    names : sequence of str, optional
-        One name an object.
+    names : sequence of str or False, optional
+        One name per object. By default those of the first estimator that has names; where none has, the objects'
+        indices, unless `labels` colour them. False writes nothing.
     labels : array of shape (n_objects,), optional
         Classes, one colour each.
     reference : str, optional
@@ -57,8 +58,8 @@ def plot_comparison_of_maps(
     """
     points = {title: checked_points(one) for title, one in maps.items()}
     reference = _checked_reference(points, reference)
-    texts = checked_names(names, len(points[reference]))
     groups = checked_labels(labels, len(points[reference]))
+    texts = names_or_indices(names, maps.values(), len(points[reference]), coloured=groups is not None)
     aligned = {title: procrustes_align(one, onto=points[reference]) for title, one in points.items()}
     extent = np.ptp(np.concatenate(list(aligned.values())), axis=0) + np.finfo(float).tiny
     figure = new_figure(3.7 * len(points), 0.5 + 3.7 * float(np.clip(extent[1] / extent[0], 0.4, 2.0)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from nearer.comparisons import Comparisons
 from nearer.kernels.base import KernelModel
 from nearer.plotting._lines import draw_line
-from nearer.plotting._names import note_left_out, place_names
+from nearer.plotting._names import names_in_space, note_left_out, place_names
 from nearer.plotting._style import (
     GRID,
     INK,
@@ -39,7 +39,7 @@ _PAIRED_AXES = 4  # six panels; more would be too small to read
 
 def plot_map(
     embedding: ArrayLike | OrdinalEmbedding | RelativeKernel | OnlineKernel,
-    names: Sequence[str] | None = None,
+    names: Sequence[str] | Literal[False] | None = None,
     labels: ArrayLike | None = None,
     *,
     ax: Axes | None = None,
@@ -56,8 +56,10 @@ def plot_map(
     ----------
     embedding : array of shape (n_objects, n_components), or fitted estimator
         The points; an estimator brings its names along, and a kernel is drawn in its first two dimensions.
-    names : sequence of str, optional
-        One name an object. A name for which there is no free place is left out, and a note says how many.
+    names : sequence of str or False, optional
+        One name per object. A name for which there is no free place is left out, and a note says how many. By default
+        the estimator's names; where there are none, the objects' indices, unless `labels` colour them. False writes
+        nothing.
     labels : array of shape (n_objects,), optional
         Classes (one colour and marker each, with a legend), or floats (a colour scale).
     ax : matplotlib Axes, optional
@@ -80,8 +82,8 @@ def plot_map(
     1
     """
     points = checked_points(embedding)
-    texts = checked_names(getattr(embedding, "names_", None) if names is None else names, len(points))
     groups = checked_labels(labels, len(points))
+    texts = names_or_indices(names, [embedding], len(points), coloured=groups is not None)
     n_components = points.shape[1]
     if n_components > 3:
         if ax is not None:
@@ -128,9 +130,18 @@ def checked_points(embedding: Any) -> np.ndarray:
     return points
 
 
-def checked_names(names: Sequence[str] | None, n_objects: int) -> list[str] | None:
-    """One string an object, or None."""
+def names_or_indices(
+    names: Sequence[str] | Literal[False] | None, maps: Iterable[Any], n_objects: int, *, coloured: bool
+) -> list[str] | None:
+    """What to write beside the points: names given, those of the first estimator that has some, or indices.
+
+    Points that are `coloured` by their classes have no indices.
+    """
     if names is None:
+        names = next((found for one in maps if (found := getattr(one, "names_", None)) is not None), None)
+    if names is None and not coloured:
+        names = [str(index) for index in range(n_objects)]
+    if names is None or names is False:
         return None
     if len(names) != n_objects:
         raise ValueError(f"there are {len(names)} names for {n_objects} objects: give one an object")
@@ -228,14 +239,18 @@ def _draw_space(
         axis.line.set_color(GRID)
         axis.set_pane_color((0.5, 0.5, 0.5, 0.06))  # light on white paper, dark on black
     ax.tick_params(colors=GRID)
-    for name, point in zip(names or (), points, strict=False):
-        style: dict[str, Any] = {
-            "fontsize": font_size - 1,
-            "color": INK,
-            "fontfamily": font_families(),
-            "parse_math": False,
-        }
-        ax.text(*point, f"  {name}", **style)
+    if names is None:
+        return
+    style: dict[str, Any] = {
+        "fontsize": font_size - 1,
+        "color": INK,
+        "fontfamily": font_families(),
+        "parse_math": False,
+    }
+    written = names_in_space(ax, points, names, fontsize=font_size - 1)
+    for index in written:
+        ax.text(*points[index], f"  {names[index]}", **style)
+    note_left_out(ax, len(names) - len(written), len(names))
 
 
 def _draw_pairs(
@@ -277,8 +292,8 @@ def principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates along the principal axes and each axis's share of the variance."""
     centred = points - points.mean(axis=0)
     left, scale, _ = np.linalg.svd(centred, full_matrices=False)
-    total = max(float((scale**2).sum()), np.finfo(float).tiny)
-    return left * scale, scale**2 / total
+    shares = (scale / max(float(scale[0]), np.finfo(float).tiny)) ** 2  # squares of the scales may overflow
+    return left * scale, shares / max(float(shares.sum()), 1.0)
 
 
 def _axis_name(axis: int, shares: np.ndarray) -> str:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import eigh
 
+from nearer._schema import Array, Fields, Flag, Integer, Number, need
 from nearer.kernels._symmetric import Symmetric
 
 #: a direction is new if this share of it is outside the basis
@@ -55,6 +56,19 @@ class LowSpace:
     crowded: bool = False
     #: clear-outs since the image was computed afresh
     age: int = 0
+    _schema = Fields(
+        basis=Array("n", "room", dtype="float64", order="F"),
+        image=Array("n", "room", dtype="float64", order="F"),
+        gram=Array("room", "room", dtype="float64"),
+        size=Integer(),
+        rest=Number(),
+        crowded=Flag(),
+        age=Integer(0, _RENEW_EVERY),
+    )
+
+    def _check_loaded(self) -> None:
+        room = self.basis.shape[1]
+        need(self.size + _STEP <= room, f"{self.size} directions leave no room for a step in {room} columns")
 
     @classmethod
     def empty(cls, n: int) -> LowSpace:

@@ -5,7 +5,8 @@ The fixtures in `tests/fixtures/models` are these models as an earlier version w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import sparse
 
 import nearer
 from nearer import losses, solvers
+from nearer.kernels import _full
 from nearer.pairwise import DSGD, OLP, OPAUC, SOLAM, AdaDSG, Exact, RandomFourier
 
 N_OBJECTS = 8
@@ -162,7 +164,24 @@ def _selector(strategy: str = "adaptive", **settings: Any) -> Any:
     return selector
 
 
+@contextmanager
+def as_with_many_objects() -> Iterator[None]:
+    """Whole kernels of few objects are projected as those of 300 and more are."""
+    few, _full._FEW = _full._FEW, 3
+    try:
+        yield
+    finally:
+        _full._FEW = few
+
+
+def _projected() -> nearer.OnlineKernel:
+    with as_with_many_objects():
+        return nearer.OnlineKernel(random_state=0, skip="bound", update="gnmds").fit(answers(count=120))
+
+
+#: those that came after the fixtures
 MODELS |= {
+    "online_projected": _projected,
     "selector": lambda: _selector(names=[f"object {number}" for number in range(N_OBJECTS)]),
     "selector_gain": lambda: _selector("information-gain", pool=20, places=10),
     "selector_listed": lambda: _selector("arr", questions=answers(seed=3).indices),

@@ -9,6 +9,9 @@ from typing import Any
 from nearer._schema.base import MOST, Flag, Integer, Number, SchemaError, Sizes, Spec, Text
 from nearer._schema.containers import MayLack, optional, read_entries
 
+#: settings beyond this overflow where they are squared
+_LARGEST_SETTING = 1e100
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -90,7 +93,9 @@ class _OwnSettings(Part):
         return isinstance(value, Parts) and isinstance(getattr(value.kind, "_schema", None), Settings)
 
 
-SETTING = optional(Flag(), Integer(-MOST, 10**9), Number(), Text(), _OwnSettings())
+SETTING = optional(
+    Flag(), Integer(-MOST, 10**9), Number(-_LARGEST_SETTING, _LARGEST_SETTING), Text(), _OwnSettings()
+)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import eigh
 
 from nearer._schema import COUNT, Array, Fields, Flag, Items, Number, Part, Row, optional
-from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, smallest_eigenpair
+from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, lowest_of, smallest_eigenpair
 from nearer.kernels._slack import Slack, WeylBound
 from nearer.kernels._symmetric import Symmetric, inverse
 
@@ -175,8 +174,7 @@ class FullKernel:
         self.resolvent, self.unseen, self.low.size = None, [], 0
         kernel = self.matrix.dense()
         kernel[rows[:, None], rows] -= block
-        values, vectors = eigh(kernel, subset_by_index=(0, 0), check_finite=False)
-        lowest, vector = float(values[0]), vectors[:, 0]
+        lowest, vector = lowest_of(kernel)
         self.n_projections += 1
         if lowest < 0:
             self.n_negative += 1

@@ -32,6 +32,7 @@ from nearer._schema import (
 )
 from nearer._validation import whole
 from nearer.comparisons import Comparisons
+from nearer.errors import InputError
 from nearer.kernels._held import Factored, Whole
 from nearer.kernels._kept import KeepsAnswers
 from nearer.kernels._reading import HeldKernel
@@ -221,7 +222,13 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
                 show(done)
                 return interrupted()
 
-            learned = self.held_.learn(answers, start, len(comparisons), plan_of(self), enough)
+            try:
+                learned = self.held_.learn(answers, start, len(comparisons), plan_of(self), enough)
+            except np.linalg.LinAlgError as error:
+                self._forget_after(self.n_seen_)
+                raise InputError(
+                    f"{error}, so that it cannot learn from more answers: fit it again, with a smaller step_size"
+                ) from error
             self.n_seen_ += learned
             self._forget_after(self.n_seen_)
         return self

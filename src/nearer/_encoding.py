@@ -27,12 +27,15 @@ import numpy as np
 from nearer.errors import InputError
 
 _MODULES = {
+    "active": "nearer.active",
     "kernels": "nearer.kernels._held",
     "losses": "nearer.losses",
     "pairwise": "nearer.pairwise._saved",
     "solvers": "nearer.solvers",
 }
 _SCALAR_KINDS = "biuf"
+#: values within values: a model has fewer than ten
+_DEEPEST = 50
 
 
 class Encoder:
@@ -114,48 +117,62 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON back into values; `read_array` gives the array of a file name.
+    """Turns JSON back into values; `read_array` returns the array of a file name.
+
+    `make` is given the class and the fields of each dataclass; by default it builds it.
 
     >>> Decoder(read_array={}.__getitem__).decode({"$tuple": [1, {"$float": "-inf"}]})
     (1, -inf)
     """
 
-    def __init__(self, read_array: Callable[[str], np.ndarray]) -> None:
+    def __init__(
+        self, read_array: Callable[[str], np.ndarray], make: Callable[[type, dict], Any] | None = None
+    ):
         self._read_array = read_array
+        self._make = make or (lambda kind, fields: kind(**fields))
 
-    def decode(self, value: Any) -> Any:
+    def decode(self, value: Any, depth: int = 0) -> Any:
         """The value that the JSON stands for; ValueError, KeyError or TypeError where it stands for none."""
+        if depth > _DEEPEST:
+            raise ValueError("it holds values within values without end")
         if isinstance(value, list):
-            return [self.decode(part) for part in value]
+            return [self.decode(part, depth + 1) for part in value]
         if not isinstance(value, dict):
             return value
         tag = next(iter(value), None)
         match tag:
             case "$float":
-                return float(value[tag])
+                return float(_of_type(str, value[tag]))
             case "$scalar":
-                return _scalar(value[tag], self.decode(value["value"]))
+                return _scalar(_of_type(str, value[tag]), self.decode(value["value"], depth + 1))
             case "$array":
-                return self._read_array(value[tag])
+                return self._read_array(_of_type(str, value[tag]))
             case "$strings":
-                return np.array([str(entry) for entry in value[tag]], dtype=object)
+                return np.array([_of_type(str, entry) for entry in _of_type(list, value[tag])], dtype=object)
             case "$tuple":
-                return tuple(self.decode(part) for part in value[tag])
+                return tuple(self.decode(_of_type(list, value[tag]), depth))
             case "$dict":
-                return self.decode_entries(value[tag])
+                return self.decode_entries(value[tag], depth + 1)
             case "$type":
-                return _own_type(value[tag])(**self.decode_entries(value["fields"]))
-        raise ValueError(f"unknown entry {tag!r}")
+                kind = _own_type(_of_type(str, value[tag]))
+                return self._make(kind, self.decode_entries(value["fields"], depth + 1))
+        raise ValueError(f"unknown entry {str(tag)[:50]!r}")
 
-    def decode_entries(self, values: dict[str, Any]) -> dict[str, Any]:
+    def decode_entries(self, values: dict[str, Any], depth: int = 0) -> dict[str, Any]:
         """A dictionary whose keys stay and whose values are decoded."""
-        return {key: self.decode(value) for key, value in values.items()}
+        return {key: self.decode(value, depth) for key, value in _of_type(dict, values).items()}
+
+
+def _of_type(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"a value of type {type(value).__name__} stands where a {kind.__name__} should")
+    return value
 
 
 def _scalar(name: str, value: Any) -> np.generic:
     dtype = np.dtype(name)
-    if dtype.kind not in _SCALAR_KINDS or not isinstance(value, bool | int | float):
-        raise ValueError(f"unknown number {value!r} of type {name!r}")
+    if dtype.kind not in _SCALAR_KINDS or dtype.itemsize > 8 or not isinstance(value, bool | int | float):
+        raise ValueError(f"unknown number {value!r} of type {name[:50]!r}")
     return dtype.type(value)
 
 
@@ -163,7 +180,7 @@ def _own_type(name: str) -> type:
     alias, _, class_name = name.partition(".")
     found = _public_dataclass(alias, class_name)
     if found is None:
-        raise ValueError(f"unknown type {name!r}")
+        raise ValueError(f"unknown type {name[:50]!r}")
     return found
 
 

@@ -6,10 +6,48 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from nearer._comparing.numbers import check_numbers
+from nearer._schema import (
+    BUDGET,
+    SEED,
+    SWITCH,
+    AnyOf,
+    Literal,
+    Matrix,
+    MayLack,
+    Names,
+    Part,
+    Spec,
+    Text,
+    need,
+    optional,
+)
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.solvers import Progress, Result
+from nearer.losses import Loss
+from nearer.solvers import Progress, Result, Solver
 from nearer.solvers.monitor import Callback
+
+#: parameters of fits to comparisons
+PARAMS: dict[str, Spec] = {
+    "loss": AnyOf(Text(), Part(Loss)),
+    "solver": AnyOf(Text(), Part(Solver)),
+    "init": AnyOf(Text(), Matrix()),
+    **BUDGET,
+    "random_state": SEED,
+    "verbose": SWITCH,
+    "callback": Literal(None),
+}
+#: what they leave behind, besides an array of n objects
+FITTED: dict[str, Spec | MayLack] = {
+    "result_": Part(Result),
+    "loss_": Part(Loss),
+    "names_": optional(Names("n")),
+}
+
+
+def check_resolved(loss: Loss) -> None:
+    """Refuse the loss of a file that lacks a parameter which a fit would have filled in."""
+    need(loss.resolved(2) == loss, "loss_ lacks a parameter that follows from the dimension")
 
 
 def check_learnable(comparisons: Comparisons) -> None:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from nearer._schema import Integer, Literal, Record
 from nearer.errors import InputError
+
+_KINDS = ("PCG64", "PCG64DXSM")
+_128_BITS = Integer(0, 2**128 - 1)
+#: where the draws of a generator stand, as `state_of` tells it
+RANDOM_SCHEMA = Record(
+    {
+        "bit_generator": Literal(*_KINDS),
+        "state": Record({"state": _128_BITS, "inc": _128_BITS}),
+        "has_uint32": Integer(0, 1),
+        "uinteger": Integer(0, 2**32 - 1),
+    }
+)
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -38,3 +53,27 @@ def separate(random_state: RandomState = None) -> np.random.Generator:
     True
     """
     return generator(random_state).spawn(1)[0]
+
+
+def state_of(rng: np.random.Generator) -> dict[str, Any]:
+    """Where the draws of a generator stand, in plain numbers.
+
+    >>> rng = generator(0)
+    >>> float(restored_generator(state_of(rng)).normal()) == float(rng.normal())
+    True
+    """
+    state = dict(rng.bit_generator.state)
+    if state["bit_generator"] not in _KINDS:
+        raise InputError(
+            f"a file cannot hold where draws of {state['bit_generator']} stand: give an int, or "
+            "numpy.random.default_rng(), as random_state"
+        )
+    return state
+
+
+def restored_generator(state: dict[str, Any]) -> np.random.Generator:
+    """The generator whose draws stand there."""
+    kind = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}[state["bit_generator"]]
+    bits = kind(0)
+    bits.state = state
+    return np.random.Generator(bits)

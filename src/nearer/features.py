@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nearer._blas import one_thread, threads_for
 from nearer._finite import finite_rows
 from nearer._points import row_blocks
+from nearer._schema import LARGEST, AnyOf, Array, Flag, MayLack, Number, Saved, Size, Strings, Text
 from nearer._validation import positive
 from nearer.errors import InputError
 
@@ -78,17 +79,24 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     True
     """
 
-    _saved_attributes = (
-        "gamma_",
-        "alpha_",
-        "loo_score_",
-        "features_",
-        "dual_coef_",
-        "feature_mean_",
-        "feature_scale_",
-        "embedding_mean_",
-        "n_features_in_",
-        "feature_names_in_",
+    _schema = Saved(
+        params={
+            "gamma": AnyOf(Text(), Number()),
+            "alpha": AnyOf(Text(), Number()),
+            "standardise": AnyOf(Flag(), Number()),
+        },
+        fitted={
+            "gamma_": Number(above=0, at_most=LARGEST),
+            "alpha_": Number(above=0, at_most=LARGEST),
+            "loo_score_": Number(finite=False),
+            "features_": Array("n", "d", filled=True, dtype="float64"),
+            "dual_coef_": Array("n", "p", filled=True, dtype="float64"),
+            "feature_mean_": Array("d", dtype="float64"),
+            "feature_scale_": Array("d", at_least=1 / LARGEST, dtype="float64"),
+            "embedding_mean_": Array("p", dtype="float64"),
+            "n_features_in_": Size("d"),
+            "feature_names_in_": MayLack(Strings("d")),
+        },
     )
 
     def __init__(
@@ -117,8 +125,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self
         """
-        _check_setting("gamma", self.gamma, ("auto", "scale"))
-        _check_setting("alpha", self.alpha, ("auto",))
+        self._check_settings()
         features, embedding = self._checked(X, y, reset=True)
         self.feature_mean_, self.feature_scale_ = self._centre_and_scale(features)
         self.features_ = self._prepared(features)
@@ -144,7 +151,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self)
         features = self._checked(X)
-        points = np.empty((len(features), self._n_features_out), dtype=features.dtype)
+        return self._placed(features, features.dtype)
+
+    def _placed(self, features: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
+        points = np.empty((len(features), self._n_features_out), dtype=dtype)
         for block in row_blocks(len(features), len(self.features_)):
             kernel = rbf_kernel(self._prepared(features[block]), self.features_, gamma=self.gamma_)
             points[block] = kernel @ self.dual_coef_ + self.embedding_mean_
@@ -163,8 +173,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             Their points.
         """
         check_is_fitted(self)
-        _, embedding = self._checked(X, y)
-        return _r2(embedding, self.transform(X))
+        features, embedding = self._checked(X, y)
+        return _r2(embedding, self._placed(features))
 
     @property
     def _n_features_out(self) -> int:
@@ -176,6 +186,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.target_tags.multi_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _check_settings(self) -> None:
+        _check_setting("gamma", self.gamma, ("auto", "scale"))
+        _check_setting("alpha", self.alpha, ("auto",))
 
     def _checked(self, X: ArrayLike, y: ArrayLike | None = None, reset: bool = False) -> Any:
         """Features, or features and points, as finite arrays of two dimensions."""

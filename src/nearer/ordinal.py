@@ -17,10 +17,11 @@ from nearer._blas import one_thread
 from nearer._comparing.joining import joined
 from nearer._compiling import compiling
 from nearer._course import Course
-from nearer._estimating import check_learnable, that_count, watched
+from nearer._estimating import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
 from nearer._given import as_comparisons, known_to
 from nearer._points import compared_distances, first_pair_nearer
 from nearer._random import RandomState, generator
+from nearer._schema import AnyOf, Array, Integer, Number, Saved, Text
 from nearer._validation import not_negative, whole
 from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
 from nearer.comparisons import Comparisons
@@ -139,7 +140,17 @@ class OrdinalEmbedding(BaseEstimator):
     ((30, 2), True)
     """
 
-    _saved_attributes = ("embedding_", "result_", "loss_", "l2_", "names_")
+    _schema = Saved(
+        params={
+            **PARAMS,
+            "n_components": Integer(1, 10**6),
+            "l2": AnyOf(Text(), Number()),
+            "n_init": Integer(1, 10**6),
+            "n_jobs": Integer(-1, 10**4),
+            "dtype": Text(),
+        },
+        fitted={"embedding_": Array("n", "p", filled=True), "l2_": Number(at_least=0), **FITTED},
+    )
 
     def __init__(
         self,
@@ -351,7 +362,10 @@ class OrdinalEmbedding(BaseEstimator):
             details["choice_evaluations"] = choice.evaluations
         return details
 
-    def _check(self, comparisons: Comparisons) -> None:
+    def _check_loaded(self) -> None:
+        check_resolved(self.loss_)
+
+    def _check_settings(self) -> None:
         whole("n_components", self.n_components)
         whole("n_init", self.n_init)
         if self.n_jobs != -1:
@@ -370,6 +384,9 @@ class OrdinalEmbedding(BaseEstimator):
             find_loss(self.loss)
         find_solver(self.solver)
         self._budget()
+
+    def _check(self, comparisons: Comparisons) -> None:
+        self._check_settings()
         check_learnable(comparisons)
 
     def _distances(self, X: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:

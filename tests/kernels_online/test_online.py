@@ -359,3 +359,15 @@ def test_a_progress_bar_on_demand(capsys, answers):
     assert "answers" in capsys.readouterr().err
     OnlineKernel(25).partial_fit(answers[:20])
     assert capsys.readouterr().err == ""
+
+
+def test_a_kernel_beyond_floating_point_learns_no_more():
+    online = nearer.OnlineKernel(passes=2, random_state=0).fit(planted(6, 2, 30, random_state=0).comparisons)
+    online.held_.held.matrix.base[:] = np.nan
+    online.held_.held.definite, online.held_.held.certificate = False, None
+    online.held_.held.low.crowded = True
+    before = online.n_seen_
+    online.held_.held.block = lambda rows: np.zeros((len(rows), len(rows)))
+    with pytest.raises(InputError, match=r"not finite.* fit it again"):
+        online.partial_fit([[0, 1, 2]])
+    assert online.n_seen_ == len(online.kept_indices_) == before

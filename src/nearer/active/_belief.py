@@ -24,7 +24,7 @@ _GROWTH = 1.05  # a new fit where there are this many times the answers of the l
 _NEW_STARTS = 1.2  # likewise, from new starts: the map may be caught in a fold
 _BUDGET = Budget(max_epochs=100, tol=1e-6)
 _LONG_BUDGET = Budget(max_epochs=200, tol=1e-6)
-_VARIANCES = (0.05, 20.0)  # of the prior, on the scale of the logistic model
+VARIANCES = (0.05, 20.0)  # of the prior, on the scale of the logistic model
 
 
 class Belief:
@@ -35,6 +35,8 @@ class Belief:
     points : array of shape (n_objects, n_components)
     covariances : array of shape (n_objects, n_components, n_components)
     variance : float
+    next_fit, next_starts : float
+        Answers from which on a new fit is due, and one from new starts.
     """
 
     def __init__(self, n_components: int):
@@ -42,7 +44,7 @@ class Belief:
         self.points = np.empty((0, n_components))
         self.covariances: np.ndarray = np.empty((0, n_components, n_components))
         self.variance = 1.0
-        self._next_fit = self._next_starts = 0.0
+        self.next_fit = self.next_starts = 0.0
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -81,7 +83,7 @@ class Belief:
 
     def is_due(self, n_answers: int) -> bool:
         """Whether there are enough new answers for a new fit."""
-        return n_answers >= self._next_fit
+        return n_answers >= self.next_fit
 
     def fit(self, answers: Comparisons, pending: np.ndarray, rng: np.random.Generator) -> None:
         """Fit the points to the answers, going on from the present ones, and renew the covariances."""
@@ -90,8 +92,8 @@ class Belief:
         objective = PointObjective(answers, STE(), p, l2=n / (2 * self.variance * q))
         starts = [self.points]
         budget = _BUDGET
-        if q >= self._next_starts:
-            self._next_starts = _NEW_STARTS * q
+        if q >= self.next_starts:
+            self.next_starts = _NEW_STARTS * q
             unit = 2 * p * self.variance
             starts += [spectral_points(answers, p, unit, rng), random_points(n, p, unit, rng)]
             budget = _LONG_BUDGET
@@ -101,7 +103,7 @@ class Belief:
         points = min(fits, key=lambda fit: fit[1].objective)[0]
         self.points = points - points.mean(axis=0)
         self._renew(answers, pending)
-        self._next_fit = max(_GROWTH * q, q + 1)
+        self.next_fit = max(_GROWTH * q, q + 1)
 
     def grow(self, n_objects: int, rng: np.random.Generator) -> None:
         """Place new objects near the middle, with the prior's uncertainty."""
@@ -125,4 +127,4 @@ class Belief:
         self.covariances = np.linalg.inv(precisions)
         # one step of expectation maximisation
         length = np.vdot(self.points, self.points) + np.trace(self.covariances, axis1=1, axis2=2).sum()
-        self.variance = float(np.clip(length / (n * p), *_VARIANCES))
+        self.variance = float(np.clip(length / (n * p), *VARIANCES))

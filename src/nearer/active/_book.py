@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nearer.active._labels import Labels
 from nearer.active._questions import keys_of
 
 
@@ -18,6 +19,8 @@ class Book:
         How often each was head by a strategy that goes round the heads.
     waiting : array of shape (n_objects,)
         Of how many pending questions each is the head.
+    labels : Labels
+        Who gave each answer, and which trial it comes from.
     """
 
     def __init__(self, n_objects: int):
@@ -25,6 +28,7 @@ class Book:
         self.seen = np.zeros(n_objects, dtype=np.int64)
         self.turns = np.zeros(n_objects, dtype=np.int64)
         self.waiting = np.zeros(n_objects, dtype=np.int64)
+        self.labels = Labels()
         self._pending: dict[int, tuple[int, int, int]] = {}
         self._triplets = np.empty((256, 3), dtype=np.int32)
         self._weights = np.empty(256)
@@ -52,8 +56,14 @@ class Book:
         self.seen[question] += 1
         self.waiting[head] += 1
 
-    def tell(self, triplets: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Add answers; gives those to questions that were not pending."""
+    def tell(
+        self,
+        triplets: np.ndarray,
+        weights: np.ndarray | None = None,
+        annotators: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Add answers; return those to questions that were not pending."""
         keys = keys_of(triplets).tolist()
         strange = np.array([self._pending.pop(key, None) is None for key in keys], dtype=bool)
         np.add.at(self.seen, triplets[strange].ravel(), 1)
@@ -62,6 +72,7 @@ class Book:
         new = slice(self.n_answers, self.n_answers + len(triplets))
         self._triplets[new] = triplets
         self._weights[new] = 1 if weights is None else weights
+        self.labels.add(len(triplets), annotators, groups)
         self.n_answers = new.stop
         return triplets[strange]
 

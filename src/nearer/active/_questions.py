@@ -158,9 +158,9 @@ class ListedQuestions(Questions):
     def __init__(self, questions: np.ndarray, n_objects: int):
         self.n_objects = n_objects
         rows = distinct(np.asarray(questions, dtype=np.int32))
-        self._rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        self._starts = np.searchsorted(self._rows[:, 0], np.arange(n_objects + 1))
-        self._keys = keys_of(self._rows)
+        self.rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        self._starts = np.searchsorted(self.rows[:, 0], np.arange(n_objects + 1))
+        self._keys = keys_of(self.rows)
         self._by_key = np.argsort(self._keys)
         self._left = np.ones(len(rows), dtype=bool)
         self._left_of = np.diff(self._starts)
@@ -194,7 +194,7 @@ class ListedQuestions(Questions):
 
     def _some(self, places: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
         chosen = rng.choice(len(places), size=min(count, len(places)), replace=False)
-        return self._rows[places[chosen]]
+        return self.rows[places[chosen]]
 
     def _places(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the questions are in the list, and which of them are in it at all."""
@@ -208,4 +208,4 @@ class ListedQuestions(Questions):
         at = np.unique(at[known])
         at = at[self._left[at] != left]
         self._left[at] = left
-        np.add.at(self._left_of, self._rows[at, 0], 1 if left else -1)
+        np.add.at(self._left_of, self.rows[at, 0], 1 if left else -1)

@@ -18,6 +18,7 @@ from nearer.active._belief import Belief
 from nearer.active._book import Book
 from nearer.active._given import checked_names, checked_questions, checked_strategy, told
 from nearer.active._questions import MOST_OBJECTS, AllQuestions, ListedQuestions, Questions
+from nearer.active._saved import SCHEMA, check_number, restore, to_save
 from nearer.active.strategies import Board, Random, Strategy, least_seen
 from nearer.comparisons import Comparisons
 from nearer.datasets._questions import checked_share
@@ -35,8 +36,8 @@ class Selector:
 
     Parameters
     ----------
-    n_objects : int
-        How many objects there are to ask about.
+    n_objects : int, optional
+        How many objects there are to ask about; may be left out where `names` are given.
     strategy : {"adaptive", "arr", "information-gain", "uncertainty", "round-robin", "random"} or Strategy
         How to choose.
     n_components : int
@@ -54,7 +55,7 @@ class Selector:
     Attributes
     ----------
     n_objects : int
-        As they are now: `add_objects` makes more.
+        As they are now: `grow` adds more.
     names : tuple of str or None
         Their names.
     strategy : Strategy
@@ -74,7 +75,7 @@ class Selector:
 
     def __init__(
         self,
-        n_objects: int,
+        n_objects: int | None = None,
         strategy: str | Strategy = "adaptive",
         *,
         n_components: int = 2,
@@ -83,9 +84,10 @@ class Selector:
         names: Iterable[str] | None = None,
         random_state: RandomState = None,
     ):
-        _check_number(n_objects)
+        names = None if names is None else tuple(names)
+        n_objects = _number_of(n_objects, names)
         whole("n_components", n_components)
-        self.n_objects = int(n_objects)
+        self.n_objects = n_objects
         self.strategy = checked_strategy(strategy)
         self.n_components = n_components
         self.random_share = checked_share("random_share", random_share, 1.0)
@@ -131,12 +133,13 @@ class Selector:
         Parameters
         ----------
         answers : Comparisons or array of shape (q, 3)
-            Winner first: (head, nearer, farther). Comparisons with names are matched by name.
+            Winner first: (head, nearer, farther). Comparisons with names are matched by name, and their weights,
+            annotators and groups are kept.
         y : array of shape (q,), optional
             Responses where `answers` holds questions as they were asked: True or +1 where a is nearer.
         """
         given = told(as_comparisons(answers, y), self.n_objects, self.names)
-        strange = self._book.tell(given.indices, given.weights)
+        strange = self._book.tell(given.indices, given.weights, given.annotators, given.groups)
         self._board.supply.take(strange)
         if len(strange) and len(self._belief.points):
             self._belief.expect(strange)
@@ -210,9 +213,20 @@ class Selector:
 
     @property
     def answers(self) -> Comparisons:
-        """All answers told so far."""
+        """All answers told so far, with the weights, annotators and groups they came with.
+
+        Where only some came with annotators, those of the others are "unknown". Groups are numbered anew: trials that
+        were told at different times are different ones.
+        """
         book = self._book
-        return Comparisons(book.triplets.copy(), self.n_objects, weights=book.weights, names=self.names)
+        return Comparisons(
+            book.triplets.copy(),
+            self.n_objects,
+            weights=book.weights,
+            annotators=book.labels.annotators,
+            groups=book.labels.groups,
+            names=self.names,
+        )
 
     @property
     def pending(self) -> np.ndarray:
@@ -227,6 +241,21 @@ class Selector:
     def __repr__(self) -> str:
         about = f"{counted(self.n_objects, 'object')}, {counted(self.n_answers, 'answer')}"
         return f"Selector({about}, {len(self.pending):,} pending, {self.strategy!r})"
+
+    # -- model files --------------------------------------------------------------------------------------------
+
+    _schema = SCHEMA
+
+    def _to_save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return to_save(self)
+
+    @classmethod
+    def _from_saved(cls, params: dict[str, Any], fitted: dict[str, Any]) -> Selector:
+        check_number(fitted["n_objects"])
+        asks_about = {name: fitted[name] for name in ("n_objects", "names", "questions")}
+        selector = cls(**asks_about, **params)
+        restore(selector, fitted)
+        return selector
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -276,15 +305,15 @@ class Selector:
             self._belief.expect(question[None])
 
 
-def selector(strategy: str, n_objects: int, **settings: Any) -> Selector:
+def selector(strategy: str, n_objects: int | None = None, **settings: Any) -> Selector:
     """A selector by the name of its strategy.
 
     Parameters
     ----------
     strategy : str
         A name in `nearer.active.STRATEGIES`.
-    n_objects : int
-        How many objects there are to ask about.
+    n_objects : int, optional
+        How many objects there are to ask about; may be left out where `names` are given.
     **settings
         Settings of the strategy, such as `pool`, and of the selector, such as `n_components`.
 
@@ -298,6 +327,15 @@ def selector(strategy: str, n_objects: int, **settings: Any) -> Selector:
     own = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     chosen = kind(**{name: value for name, value in settings.items() if name in own})
     return Selector(n_objects, chosen, **{name: value for name, value in settings.items() if name not in own})
+
+
+def _number_of(n_objects: int | None, names: tuple[str, ...] | None) -> int:
+    """How many objects there are, as a user says it."""
+    if n_objects is None and names is None:
+        raise InputError("give n_objects, or the names of the objects")
+    number = len(names) if n_objects is None and names is not None else n_objects
+    _check_number(number)
+    return int(number)  # type: ignore[arg-type]
 
 
 def _check_number(n_objects: Any, at_least: int = 3) -> None:

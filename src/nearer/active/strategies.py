@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nearer._schema import Settings
 from nearer._validation import whole
 from nearer.active._belief import Belief
 from nearer.active._book import Book
@@ -47,6 +48,7 @@ class Strategy(ABC):
     name: ClassVar[str]
     #: whether it looks at the map
     uses_map: ClassVar[bool] = True
+    _schema = Settings()
 
     @abstractmethod
     def questions(self, board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:

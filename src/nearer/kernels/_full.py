@@ -15,10 +15,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import eigh
 
 from nearer._blas import threads_for
-from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, smallest_eigenpair
+from nearer._schema import COUNT, Array, Fields, Flag, Items, Number, Part, Row, optional
+from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, lowest_of, smallest_eigenpair
 from nearer.kernels._slack import Slack, WeylBound
 from nearer.kernels._symmetric import Symmetric, inverse
 
@@ -64,6 +64,21 @@ class FullKernel:
     n_projections: int = 0
     n_negative: int = 0
     n_products: int = 0
+    _schema = Fields(
+        matrix=Part(Symmetric, shares=("n",)),
+        low=Part(LowSpace, shares=("n",)),
+        scale=Number(above=0),
+        certificate=optional(Part(Slack, shares=("n",)), Part(WeylBound)),
+        definite=Flag(),
+        resolvent=optional(Part(Symmetric, shares=("n",))),
+        shift=Number(at_least=0),
+        removed=Number(at_least=0),
+        unseen=Items(Row(Array("rows", kinds="i", below="n"), Array("rows", "rows")), kind=list, own=True),
+        n_skipped=COUNT,
+        n_projections=COUNT,
+        n_negative=COUNT,
+        n_products=COUNT,
+    )
 
     @classmethod
     def start(cls, kernel: np.ndarray, skip: str) -> FullKernel:
@@ -93,7 +108,8 @@ class FullKernel:
     def subtract(self, rows: np.ndarray, block: np.ndarray, norm: float) -> None:
         """K <- PSD part of K - block over these rows; `norm` is the block's largest eigenvalue."""
         if self.certificate is not None and self.certificate.covers(rows, block, norm):
-            self.unseen.append((rows, block))
+            if self.resolvent is not None:  # one that is yet to be computed will see the step in the kernel
+                self.unseen.append((rows, block))
             self.low.change(rows, block)
             self.matrix.change(rows, -block)
             self.n_skipped += 1
@@ -164,9 +180,7 @@ class FullKernel:
         self.resolvent, self.unseen, self.low.size = None, [], 0
         kernel = self.matrix.dense()
         kernel[rows[:, None], rows] -= block
-        with threads_for(len(kernel)):
-            values, vectors = eigh(kernel, subset_by_index=(0, 0), check_finite=False)
-        lowest, vector = float(values[0]), vectors[:, 0]
+        lowest, vector = lowest_of(kernel)
         self.n_projections += 1
         if lowest < 0:
             self.n_negative += 1

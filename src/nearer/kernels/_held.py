@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer._kernels.factors import MOST_SHRINK, SMALL, learn
+from nearer._schema import COUNT, Array, Fields, Literal, Number, Part
 from nearer.kernels._full import FullKernel
 from nearer.kernels._lowest import LowSpace
 from nearer.kernels._rules import Rule, direction_of, draw, objects_of
@@ -23,6 +24,9 @@ __all__ = ["Factored", "FullKernel", "LowSpace", "Slack", "Symmetric", "WeylBoun
 
 #: answers that the compiled loop takes at once
 _CHUNK = 65_536
+
+#: what a scale may be: it is worked in below `SMALL`, after steps that each take less than one off
+_LOG_SCALE = Number(at_least=SMALL - 1, at_most=0)
 
 Enough = Callable[[int], bool]
 
@@ -61,6 +65,12 @@ class Whole:
     direction: str
     log_scale: float = 0.0
     n_steps: int = 0
+    _schema = Fields(
+        held=Part(FullKernel, shares=("n",)),
+        direction=Literal("paper", "minimal"),
+        log_scale=_LOG_SCALE,
+        n_steps=COUNT,
+    )
 
     def learn(self, answers: Answers, seen: int, n_new: int, plan: Plan, enough: Enough) -> int:
         """Learn the answers from number `seen` on, one by one; return how many were learned.
@@ -117,6 +127,11 @@ class Factored:
     held: np.ndarray
     log_scale: float = 0.0
     n_steps: int = 0
+    _schema = Fields(
+        held=Array("n", "rank", filled=True, dtype="float64", order="C"),
+        log_scale=_LOG_SCALE,
+        n_steps=COUNT,
+    )
 
     def learn(self, answers: Answers, seen: int, n_new: int, plan: Plan, enough: Enough) -> int:
         """Learn the answers from number `seen` on, one by one; return how many were learned.

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from nearer._blas import threads_for
+from nearer._schema import Array, Fields, Flag, Integer, Number, need
 from nearer.kernels._symmetric import Symmetric
 
 #: a direction is new if this share of it is outside the basis
@@ -56,6 +57,19 @@ class LowSpace:
     crowded: bool = False
     #: clear-outs since the image was computed afresh
     age: int = 0
+    _schema = Fields(
+        basis=Array("n", "room", dtype="float64", order="F"),
+        image=Array("n", "room", dtype="float64", order="F"),
+        gram=Array("room", "room", dtype="float64"),
+        size=Integer(),
+        rest=Number(),
+        crowded=Flag(),
+        age=Integer(0, _RENEW_EVERY),
+    )
+
+    def _check_loaded(self) -> None:
+        room = self.basis.shape[1]
+        need(self.size + _STEP <= room, f"{self.size} directions leave no room for a step in {room} columns")
 
     @classmethod
     def empty(cls, n: int) -> LowSpace:
@@ -113,12 +127,9 @@ class LowSpace:
 
     def lowest(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
         """Smallest eigenvalue within the basis, its coordinates, its vector, and the vector's residual."""
-        values, vectors = eigh(
-            self.gram[: self.size, : self.size], subset_by_index=(0, 0), check_finite=False
-        )
-        coordinates = vectors[:, 0]
+        value, coordinates = lowest_of(self.gram[: self.size, : self.size])
         vector = self.basis[:, : self.size] @ coordinates
-        return values[0], coordinates, vector, self.image[:, : self.size] @ coordinates - values[0] * vector
+        return value, coordinates, vector, self.image[:, : self.size] @ coordinates - value * vector
 
     def clear_out(self, low: float, kernel: Symmetric) -> None:
         """Keep the directions with eigenvalues below `low` where room is short."""
@@ -178,6 +189,19 @@ class Answer:
     resolved: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
+def lowest_of(matrix: np.ndarray) -> tuple[float, np.ndarray]:
+    """The smallest eigenvalue of a symmetric matrix and its vector, by LAPACK.
+
+    >>> lowest_of(np.diag([2.0, 1.0]))[0]
+    1.0
+    """
+    with threads_for(len(matrix)):
+        values, vectors = eigh(matrix, subset_by_index=(0, 0), check_finite=False)
+    if not len(values) or not np.isfinite(values[0]):  # LAPACK finds none where there is a NaN
+        raise np.linalg.LinAlgError("the kernel holds numbers that are not finite")
+    return float(values[0]), vectors[:, 0]
+
+
 def smallest_eigenpair(
     low: LowSpace, kernel: Symmetric, resolvent: Symmetric, shift: float, answer: Answer, tolerance: float
 ) -> Eigenpair:
@@ -226,12 +250,11 @@ def _from_scratch(low: LowSpace, kernel: Symmetric, answer: Answer, products: in
     """The smallest eigenpair by LAPACK, which is then all that the low space holds."""
     changed = kernel.dense().copy()
     changed[answer.rows[:, None], answer.rows] -= answer.block
-    with threads_for(len(changed)):
-        values, vectors = eigh(changed, subset_by_index=(0, 0), check_finite=False)
+    value, vector = lowest_of(changed)
     low.size, low.rest = 0, 0.0
     low.gram[:] = 0
-    low._append(vectors[:, 0], values[0] * vectors[:, 0])
-    return Eigenpair(float(values[0]), vectors[:, 0], np.ones(1), 0.0, products)
+    low._append(vector, value * vector)
+    return Eigenpair(value, vector, np.ones(1), 0.0, products)
 
 
 def _around(kernel: Symmetric, shift: float, answer: Answer) -> tuple[np.ndarray, np.ndarray]:

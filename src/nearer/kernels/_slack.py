@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearer._schema import Array, Fields, Number
+
 
 @dataclass
 class Slack:
@@ -25,6 +27,7 @@ class Slack:
     """
 
     values: np.ndarray
+    _schema = Fields(values=Array("n", at_least=0, dtype="float64"))
 
     def covers(self, rows: np.ndarray, block: np.ndarray, norm: float) -> bool:
         """Whether K minus this block is certainly PSD; if so, what the step used is taken off.
@@ -53,6 +56,7 @@ class WeylBound:
     """The paper's certificate: one number for the whole kernel, which every step lowers by its norm."""
 
     value: float
+    _schema = Fields(value=Number())
 
     def covers(self, rows: np.ndarray, block: np.ndarray, norm: float) -> bool:
         """Whether K minus the block is certainly PSD; the bound falls by the norm either way."""

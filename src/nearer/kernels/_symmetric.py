@@ -9,9 +9,12 @@ from scipy.linalg.blas import dgemm, dsymv
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from nearer._blas import threads_for
+from nearer._schema import Array, Fields, Integer, need
 
 #: columns that may wait. Working them in reads and writes the whole matrix, which pays for many at once.
 _ROOM = 96
+#: columns that one change may have: those of four objects and an eigenvector
+_MOST_AT_ONCE = 5
 
 
 @dataclass
@@ -31,6 +34,17 @@ class Symmetric:
     columns: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     middle: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     waiting: int = 0
+    _schema = Fields(
+        base=Array("n", "n", filled=True, dtype="float64", order="C"),
+        columns=Array("n", "room", dtype="float64", order="F"),
+        middle=Array("room", "room", dtype="float64"),
+        waiting=Integer(),
+    )
+
+    def _check_loaded(self) -> None:
+        need(np.allclose(self.base, self.base.T, rtol=1e-6, atol=1e-6), "base is not symmetric")
+        room = self.columns.shape[1]
+        need(room >= _MOST_AT_ONCE and self.waiting <= room, f"{self.waiting} of {room} columns wait")
 
     def __post_init__(self) -> None:
         if self.columns.size == 0:

@@ -14,9 +14,28 @@ from nearer._estimating import that_count
 from nearer._given import as_comparisons, known_to
 from nearer._interrupting import interrupt_between
 from nearer._random import RandomState, generator
+from nearer._schema import (
+    COUNT,
+    SEED,
+    SWITCH,
+    AnyOf,
+    Array,
+    Integer,
+    Literal,
+    Matrix,
+    Names,
+    Number,
+    Part,
+    Saved,
+    Text,
+    need,
+    optional,
+)
 from nearer._validation import whole
 from nearer.comparisons import Comparisons
+from nearer.errors import InputError
 from nearer.kernels._growth import warn_of_divergence
+from nearer.kernels._held import Factored, Whole
 from nearer.kernels._kept import KeepsAnswers
 from nearer.kernels._memory import check_room
 from nearer.kernels._reading import HeldKernel
@@ -117,7 +136,33 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     True
     """
 
-    _saved_attributes = ("held_", "names_", "n_seen_", "seed_", "kept_indices_", "kept_weights_")
+    _schema = Saved(
+        params={
+            "n_objects": optional(Integer(1, 2**31)),
+            "update": Text(),
+            "margin": Number(),
+            "step": Text(),
+            "step_size": optional(Number()),
+            "max_step": optional(Number()),
+            "soft": SWITCH,
+            "passes": Integer(1, 10**6),
+            "trace_penalty": Number(),
+            "rank": optional(Integer(1, 10**6)),
+            "direction": AnyOf(Literal(None), Text()),
+            "start": AnyOf(Number(), Matrix()),
+            "skip": Text(),
+            "random_state": SEED,
+            "verbose": SWITCH,
+        },
+        fitted={
+            "held_": Part(Whole, Factored, shares=("n",)),
+            "names_": optional(Names("n")),
+            "n_seen_": COUNT,
+            "seed_": Integer(0, 2**62),
+            "kept_indices_": Array("kept", "columns", kinds="iu", below="n", dtype="int32", order="C"),
+            "kept_weights_": Array("weights", at_least=0, dtype="float64"),
+        },
+    )
 
     def __init__(
         self,
@@ -158,7 +203,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
 
     def fit(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> OnlineKernel:
         """Forget everything, then learn these answers in their order."""
-        for name in self._saved_attributes:
+        for name in self._schema.fitted:
             self.__dict__.pop(name, None)
         return self.partial_fit(X, y)
 
@@ -189,7 +234,13 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
                 return interrupted()
 
             plan = plan_of(self, self._largest_at_start())
-            learned = self.held_.learn(answers, start, len(comparisons), plan, enough)
+            try:
+                learned = self.held_.learn(answers, start, len(comparisons), plan, enough)
+            except np.linalg.LinAlgError as error:
+                self._forget_after(self.n_seen_)
+                raise InputError(
+                    f"{error}, so that it cannot learn from more answers: fit it again, with a smaller step_size"
+                ) from error
             self.n_seen_ += learned
             self._forget_after(self.n_seen_)
             diverged = learned < len(comparisons) and not interrupted()
@@ -223,6 +274,15 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         return self
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _check_settings(self) -> None:
+        check_settings(self)
+
+    def _check_loaded(self) -> None:
+        count, columns = self.kept_indices_.shape
+        need(columns in (3, 4), f"kept_indices_ has {columns} columns, not 3 or 4")
+        need(len(self.kept_weights_) in (0, count), f"{count} answers have {len(self.kept_weights_)} weights")
+        need(count <= self.n_seen_, f"{count} answers are kept of {self.n_seen_}")
 
     def _begin(self, comparisons: Comparisons) -> None:
         n = n_at_start(self.n_objects, comparisons)

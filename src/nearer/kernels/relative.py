@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._blas import one_thread, threads_for
 from nearer._course import Course
-from nearer._estimating import check_learnable, that_count, watched
+from nearer._estimating import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
 from nearer._finite import LARGEST
 from nearer._given import as_comparisons
 from nearer._random import RandomState, generator
+from nearer._schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
 from nearer._validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
@@ -100,7 +101,14 @@ class RelativeKernel(KernelModel, BaseEstimator):
     True
     """
 
-    _saved_attributes = ("kernel_", "result_", "loss_", "trace_penalty_", "names_")
+    _schema = Saved(
+        params={
+            **PARAMS,
+            "trace_penalty": AnyOf(Text(), Number()),
+            "max_rank": optional(Integer(1, 10**9)),
+        },
+        fitted={"kernel_": Array("n", "n", filled=True), "trace_penalty_": Number(at_least=0), **FITTED},
+    )
 
     def __init__(
         self,
@@ -225,7 +233,15 @@ class RelativeKernel(KernelModel, BaseEstimator):
     def _budget(self) -> Budget:
         return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)
 
-    def _check(self, comparisons: Comparisons) -> None:
+    def _check_loaded(self) -> None:
+        check_resolved(self.loss_)
+        need(COUNT.takes(self.result_.details.get("rank")), "result_ does not tell the rank")
+        kernel = self.kernel_
+        asymmetry = np.abs(kernel - kernel.T).max()
+        need(asymmetry <= 1e-6 * np.abs(kernel).max(), "kernel_ is not symmetric")
+
+    def _check_settings(self) -> None:
+        find_loss(self.loss)
         if isinstance(self.trace_penalty, str):
             if self.trace_penalty != "auto":
                 raise InputError(f'trace_penalty must be "auto" or a number, not {self.trace_penalty!r}')
@@ -233,7 +249,12 @@ class RelativeKernel(KernelModel, BaseEstimator):
             not_negative("trace_penalty", self.trace_penalty)
         if self.max_rank is not None:
             whole("max_rank", self.max_rank)
+        if not isinstance(self.solver, str) or self.solver != "auto":
+            find_solver(self.solver, KERNEL_SOLVERS)
         self._budget()
+
+    def _check(self, comparisons: Comparisons) -> None:
+        self._check_settings()
         check_learnable(comparisons)
         check_room(comparisons.n_objects, None, "use OrdinalEmbedding or OnlineKernel(rank=10)")
         objective = self._objective(that_count(comparisons)[:1], 0.0)  # the mean needs a weight above 0

@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._schema import Settings
+
 Array = NDArray[np.floating]
 
 #: range of the settings of losses: beyond it squares of distances overflow in float32, or sums lose all their digits
@@ -28,6 +30,7 @@ class Loss(ABC):
     #: whether the loss is a convex function of `near - far` alone, and :meth:`conjugate` exists: then learning a kernel
     #: is a convex problem
     convex: ClassVar[bool] = False
+    _schema = Settings()
 
     @property
     def unit(self) -> float:

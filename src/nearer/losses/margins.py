@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nearer._schema import Settings
 from nearer._validation import positive
 from nearer.errors import InputError
 from nearer.losses.base import Array, sigmoid, softplus
@@ -23,6 +24,7 @@ class MarginLoss(ABC):
     name: ClassVar[str]
     #: the largest second derivative; infinite where the loss has a kink
     curvature: ClassVar[float]
+    _schema = Settings()
 
     @abstractmethod
     def value(self, margin: Array) -> Array:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nearer._sparse import well_formed
+
 #: entries converted from float32 at a time: few enough to stay in the processor's cache
 _CHUNK = 1 << 16
 #: columns made dense at a time
@@ -22,7 +24,9 @@ class Design:
     def __init__(self, X: Any):
         from sklearn.utils import check_array
 
-        self.X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X")
+        self.X = check_array(
+            well_formed(X), accept_sparse="csr", dtype=(np.float64, np.float32), input_name="X"
+        )
         self.n_samples, self.n_features = self.X.shape
         # scipy's products with CSR widen by themselves
         self._widen = isinstance(self.X, np.ndarray) and self.X.dtype == np.float32

@@ -11,16 +11,48 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._random import RandomState, generator
-from nearer._validation import not_negative
+from nearer._schema import (
+    COUNT,
+    SEED,
+    SWITCH,
+    AnyOf,
+    Array,
+    Fields,
+    Flag,
+    Integer,
+    Items,
+    Literal,
+    MayLack,
+    Number,
+    Part,
+    Size,
+    Spec,
+    Strings,
+    Text,
+    need,
+    optional,
+)
+from nearer._validation import not_negative, positive
 from nearer.errors import InputError
-from nearer.losses.margins import find_margin_loss
+from nearer.losses.margins import MarginLoss, find_margin_loss
 from nearer.pairwise._scales import check_scale
 from nearer.pairwise._watching import Watching, watching
+from nearer.pairwise.base import PairSolver
 from nearer.pairwise.drawn import check_draws
 from nearer.pairwise.exactly import Exact
 from nearer.pairwise.inputs import check_not_constant, checked_rows
 from nearer.pairwise.learning import Setting, learn, learn_kernel_weights
-from nearer.pairwise.maps import Joined, Rows, features_of, fit_map, is_map_of, scores_of, sees_to_scales
+from nearer.pairwise.maps import (
+    FourierMap,
+    Joined,
+    RandomFourier,
+    Rows,
+    features_of,
+    fit_map,
+    is_map_of,
+    scores_of,
+    sees_to_scales,
+)
 from nearer.pairwise.networks import FittedNetwork, is_network
 from nearer.pairwise.solvers import find_pairwise_solver
 from nearer.pairwise.sources import Dealer
@@ -51,19 +83,68 @@ class Learned:
     seed: int
     chunks: int
     kernel_weights: np.ndarray | None = None
+    _schema = Fields(
+        row_map=Part(Rows, FourierMap, Joined, shares=("d",)),
+        state=Part(State),
+        seed=Integer(0, 2**62),
+        chunks=COUNT,
+        kernel_weights=optional(Array("kernels", at_least=0, dtype="float64")),
+    )
+
+    def _check_loaded(self) -> None:
+        width, state = self.row_map.width, self.state
+        if state.is_metric:
+            need(
+                len(state.w) > 1 and (len(state.w) - 1) % width == 0,
+                f"{len(state.w)} weights are not of {width} features",
+            )
+            need("v" not in state.arrays or len(state.arrays["v"]) == width, "v is not of the features")
+        else:
+            need(len(state.w) == width, f"there are {len(state.w)} weights for {width} features")
+        kernels = len(self.row_map.parts) if isinstance(self.row_map, Joined) else 0
+        weights = 0 if self.kernel_weights is None else len(self.kernel_weights)
+        need(kernels == weights, f"there are {weights} weights for {kernels} kernels")
 
     def fits(self, model: Any, task: Task) -> bool:
         """Whether a stream can go on with this model and these pairs."""
         if is_network(model) or isinstance(self.row_map, FittedNetwork):
             is_same = is_network(model) and isinstance(self.row_map, FittedNetwork)
             return is_same and self.row_map.is_metric == task.is_metric
-        return is_map_of(self.row_map, model) and ("unit" in self.state.numbers) == task.is_metric
+        return is_map_of(self.row_map, model) and self.state.is_metric == task.is_metric
 
     def outputs(self, X: Any) -> np.ndarray:
         """Scores of rows."""
         if isinstance(self.row_map, FittedNetwork):
             return self.row_map.outputs(X)
         return scores_of(X, self.row_map, self.state.w)
+
+
+_MODEL = AnyOf(Text(), Part(RandomFourier))
+#: parameters of all estimators of pairs
+PARAMS: dict[str, Spec] = {
+    "loss": AnyOf(Text(), Part(MarginLoss)),
+    "solver": AnyOf(Text(), Part(PairSolver, Exact)),
+    "model": AnyOf(Text(), Part(RandomFourier), Items(_MODEL, kind=list), Items(_MODEL)),
+    "regularization": Number(),
+    "scale": AnyOf(Flag(), Text()),
+    "max_seconds": optional(Number()),
+    "random_state": SEED,
+    "verbose": SWITCH,
+    "callback": Literal(None),
+}
+#: fitted attributes of all of them; d is the number of features
+FITTED: dict[str, Spec | MayLack] = {
+    "learned_": Part(Learned, shares=("d",)),
+    "result_": Part(Result),
+    "n_features_in_": Size("d"),
+    "feature_names_in_": MayLack(Strings("d")),
+}
+CLASSES = AnyOf(Array(2, kinds="biufUS"), Strings(2))
+
+
+def check_classes(classes: np.ndarray) -> None:
+    """Refuse classes of a file that are not two, in order."""
+    need(bool(classes[0] < classes[1]), "classes_ are not two different ones in order")
 
 
 def goes_on(model: Any) -> bool:
@@ -97,15 +178,29 @@ class PairwiseModel(BaseEstimator):
 
     def _setting(self, watch: Watching, stream: bool) -> Setting:
         """The parameters, checked."""
-        not_negative("regularization", self.regularization)
-        check_scale(self.scale)
-        solver = find_pairwise_solver(self.solver)
+        solver = self._solver()
         if is_network(self.model):
             check_draws(solver)
         n_components = getattr(self, "n_components", None)
         return Setting(
             find_margin_loss(self.loss), solver, float(self.regularization), watch, n_components, stream
         )
+
+    def _solver(self) -> Any:
+        """The solver; refuses other parameters that all estimators of pairs have."""
+        not_negative("regularization", self.regularization)
+        check_scale(self.scale)
+        return find_pairwise_solver(self.solver)
+
+    def _check(self) -> None:
+        """Refuse parameters that an estimator has besides these."""
+
+    def _check_settings(self) -> None:
+        self._check()
+        self._solver()
+        find_margin_loss(self.loss)
+        if self.max_seconds is not None:
+            positive("max_seconds", self.max_seconds)
 
     def _learn(self, X: Any, task: Task, setting: Setting) -> None:
         """Begin anew, or go on where a stream has begun."""

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from nearer.pairwise.pairs import Pairs
+from nearer.pairwise.state import SIDES, SPARSE_PARTS
 
-_SIDES = ("positive", "negative")
-_PARTS = ("data", "indices", "indptr")
+_PARTS = SPARSE_PARTS[:-1]
 
 
 class Reservoir:
@@ -33,21 +33,23 @@ class Reservoir:
         """The one that `store` wrote, after `seen` rows of each class."""
         kept = cls(size)
         kept.seen = list(seen)
-        for side, name in enumerate(_SIDES):
+        for side, name in enumerate(SIDES):
             if f"{name} rows" in arrays:
                 kept.rows[side] = arrays[f"{name} rows"]
             elif f"{name} data" in arrays:
                 parts = [arrays[f"{name} {part}"] for part in _PARTS]
                 shape = tuple(int(length) for length in arrays[f"{name} shape"])
                 kept.rows[side] = sparse.csr_matrix(tuple(parts), shape=shape)
+            if kept.count(side) > size:  # the buffer was larger before
+                kept.rows[side] = kept.rows[side][:size]
         return kept
 
     def store(self, arrays: dict[str, np.ndarray]) -> None:
         """Put the rows, as arrays alone, in the place of those that are there."""
-        for name in _SIDES:
+        for name in SIDES:
             for part in ("rows", *_PARTS, "shape"):  # they may have been of the other kind, dense or sparse
                 arrays.pop(f"{name} {part}", None)
-        for name, rows in zip(_SIDES, self.rows, strict=True):
+        for name, rows in zip(SIDES, self.rows, strict=True):
             if sparse.issparse(rows):
                 for part in _PARTS:
                     arrays[f"{name} {part}"] = getattr(rows, part)

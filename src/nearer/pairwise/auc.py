@@ -14,16 +14,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._blas import one_thread
 from nearer._random import RandomState
+from nearer._schema import AnyOf, Number, Part, Saved, Text, need
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
-from nearer.pairwise._model import Learned, PairwiseModel, goes_on
+from nearer.pairwise._model import (
+    CLASSES,
+    FITTED,
+    PARAMS,
+    Learned,
+    PairwiseModel,
+    check_classes,
+    goes_on,
+)
 from nearer.pairwise.inputs import binary_classes, checked_data, classes_of_stream, positive_rows
 from nearer.pairwise.learning import Setting
 from nearer.pairwise.networks import FittedNetwork, is_network
 from nearer.pairwise.scoring import share_in_order
 from nearer.pairwise.state import State
 from nearer.pairwise.tasks import TwoClassTask
-from nearer.pairwise.thresholds import CALIBRATIONS, CRITERIA, Recent, calibrate, choose_threshold
+from nearer.pairwise.thresholds import (
+    CALIBRATIONS,
+    CRITERIA,
+    Recent,
+    Sigmoid,
+    Staircase,
+    calibrate,
+    choose_threshold,
+)
 
 #: rows of the rarer class that are held out at least, where there are so many
 _ENOUGH = 200
@@ -106,15 +123,20 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     (True, (1, 5), (2, 2))
     """
 
-    _saved_attributes = (
-        "learned_",
-        "result_",
-        "classes_",
-        "threshold_",
-        "calibration_",
-        "recent_",
-        "n_features_in_",
-        "feature_names_in_",
+    _schema = Saved(
+        params={
+            **PARAMS,
+            "threshold": AnyOf(Text(), Number()),
+            "calibration": Text(),
+            "held_out": Number(),
+        },
+        fitted={
+            **FITTED,
+            "classes_": CLASSES,
+            "threshold_": Number(),
+            "calibration_": Part(Sigmoid, Staircase),
+            "recent_": Part(Recent),
+        },
     )
 
     def __init__(
@@ -281,6 +303,10 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         for rows in sides:
             part_of[rng.permutation(rows)] = np.arange(len(rows)) % parts
         return [part_of == number for number in range(wanted)]
+
+    def _check_loaded(self) -> None:
+        check_classes(self.classes_)
+        need(not self.learned_.state.is_metric, "learned_ is a distance, not scores")
 
     def _check(self) -> None:
         given = self.threshold

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nearer._schema import Settings
 from nearer._validation import not_negative
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
@@ -24,6 +25,7 @@ class PairSolver(ABC):
     name: ClassVar[str]
     #: the names of the losses that it can minimise; None means any
     losses: ClassVar[frozenset[str] | None] = None
+    _schema = Settings()
 
     def run(
         self,

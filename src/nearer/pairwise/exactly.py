@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from nearer._schema import Settings
 from nearer._validation import positive, whole
 from nearer.objectives.all_pairs import AllPairs
 from nearer.pairwise.exact import ExactProgress, ExactSolution, solve_exact
@@ -41,6 +42,7 @@ class Exact:
     tol: float = 1e-6
     max_iterations: int = 200
     name: ClassVar[str] = "exact"
+    _schema = Settings()
 
     def __post_init__(self) -> None:
         positive("tol", self.tol)

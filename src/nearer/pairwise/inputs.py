@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from nearer._finite import finite_rows
+from nearer._sparse import well_formed
 from nearer.errors import InputError
 
 _BLOCK = 1000
@@ -52,7 +53,9 @@ def _check_scale(X: Any) -> None:
 def _validated(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     from sklearn.utils.validation import validate_data
 
-    if not sparse.issparse(X):
+    if sparse.issparse(X):
+        well_formed(X)
+    else:
         shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
         if len(shape) != 2:
             raise InputError(f"X must not have shape {shape}: Reshape your data to one row for each sample")

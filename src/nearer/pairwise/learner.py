@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from nearer._blas import one_thread
 from nearer._random import RandomState
+from nearer._schema import Integer, MayLack, Saved, Text, need, optional
 from nearer._validation import whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
-from nearer.pairwise._model import PairwiseModel, goes_on
+from nearer.pairwise._model import CLASSES, FITTED, PARAMS, PairwiseModel, check_classes, goes_on
 from nearer.pairwise.inputs import (
     binary_classes,
     checked_data,
@@ -109,7 +110,10 @@ class PairwiseLearner(PairwiseModel):
     True
     """
 
-    _saved_attributes = ("learned_", "result_", "classes_", "n_features_in_", "feature_names_in_")
+    _schema = Saved(
+        params={**PARAMS, "pair": Text(), "n_components": optional(Integer(1, 10**6))},
+        fitted={**FITTED, "classes_": MayLack(CLASSES)},
+    )
 
     def __init__(
         self,
@@ -299,6 +303,15 @@ class PairwiseLearner(PairwiseModel):
     def _check_groups(self, groups: Any) -> None:
         if groups is not None and isinstance(self.pair, str) and self.pair != "ranking":
             raise InputError(f"groups are for pair='ranking', but pair is {self.pair!r}: leave groups out")
+
+    def _check_loaded(self) -> None:
+        need(
+            self.learned_.state.is_metric == (self.pair == "metric"),
+            f"learned_ is not for pair={self.pair!r}",
+        )
+        need(self.pair != "auc" or hasattr(self, "classes_"), "classes_ is missing")
+        if hasattr(self, "classes_"):
+            check_classes(self.classes_)
 
     def _check(self) -> None:
         if not callable(self.pair) and self.pair not in _PAIRS:

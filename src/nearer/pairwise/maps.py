@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from nearer._points import row_blocks
+from nearer._schema import LARGEST, Array, Fields, Items, Part, Settings, Size, optional
 from nearer._validation import positive, whole
 from nearer.errors import InputError
 from nearer.pairwise._scales import divided, sample_of, scales_of
@@ -40,6 +41,9 @@ class Rows:
 
     width: int
     scales: np.ndarray | None = None
+    _schema = Fields(
+        width=Size("d"), scales=optional(Array("d", at_least=1 / LARGEST, dtype="float64", order="C"))
+    )
 
     def __call__(self, X: Any) -> Any:
         return divided(X, self.scales)
@@ -72,6 +76,7 @@ class RandomFourier:
 
     n_components: int = 500
     gamma: float | str = "scale"
+    _schema = Settings()
 
     def __post_init__(self) -> None:
         whole("n_components", self.n_components)
@@ -93,6 +98,10 @@ class FourierMap:
 
     directions: np.ndarray
     offsets: np.ndarray
+    _schema = Fields(
+        directions=Array("d", "width", filled=True, dtype="float64"),
+        offsets=Array("width", dtype="float64"),
+    )
 
     @property
     def width(self) -> int:
@@ -131,6 +140,10 @@ class Joined:
 
     parts: tuple[RowMap, ...]
     scales: np.ndarray
+    _schema = Fields(
+        parts=Items(Part(Rows, FourierMap, shares=("d",)), "kernels"),
+        scales=Array("kernels", filled=True, at_least=0, dtype="float64"),
+    )
 
     @property
     def width(self) -> int:

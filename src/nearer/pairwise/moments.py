@@ -141,6 +141,10 @@ class Moments:
         """Those that `stored` gave to a state."""
         moments = cls(len(state.w), rank)
         if "factors" in state.arrays:
+            if state.arrays["factors"].shape != moments.factors.shape:
+                raise InputError(
+                    "the stream began with another rank of OPAUC: keep that rank, or call fit to begin anew"
+                )
             for name in cls._SAVED:
                 setattr(moments, name, state.arrays[name])
         return moments

@@ -9,11 +9,88 @@ from typing import Any
 
 import numpy as np
 
+from nearer._kernels.pairwise_reference import COUNT as IN_AVERAGE
+from nearer._kernels.pairwise_reference import SCALE, TOTAL
+from nearer._schema import (
+    COUNT,
+    LARGEST,
+    MOST,
+    AnyOf,
+    Array,
+    Fields,
+    Literal,
+    MayLack,
+    Number,
+    Record,
+    Spec,
+    need,
+)
 from nearer._validation import positive, whole
+from nearer.solvers.result import STOP_REASONS
 
 _COLUMNS = ("stage", "steps", "seconds", "loss", "step")
 #: rows of a history: a stream may have any number of chunks
 _MOST_ROWS = 1000
+#: classes of which rows are kept of a stream, and the arrays of such rows where they are sparse
+SIDES = ("positive", "negative")
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+_NONE = np.empty(0)
+_MOMENTS = frozenset(("means", "counts", "traces", "factors", "ridges", "latest", "average", "held"))
+
+
+def _kept(side: str) -> dict[str, Spec]:
+    """Rows of a class that are kept, dense or sparse."""
+    indices: dict[str, Any] = {"kinds": "i", "at_least": 0, "order": "C"}
+    return {
+        f"{side} rows": Array(side, "m", order="C"),
+        f"{side} data": Array(f"{side} entries"),
+        f"{side} indices": Array(f"{side} entries", below="m", **indices),
+        f"{side} indptr": Array(None, filled=True, ascending=True, **indices),
+        f"{side} shape": Array(2, **indices),
+    }
+
+
+def _floats(*shape: str | int, **options: Any) -> Array:
+    return Array(*shape, dtype="float64", order="C", **options)
+
+
+#: everything that solvers keep in `State.arrays`; m is the number of weights
+_ARRAYS = {
+    name: MayLack(spec)
+    for name, spec in {
+        "v": AnyOf(_floats("m"), _floats("features", "components")),
+        "lag": AnyOf(_floats("m"), _floats("features", "components")),
+        "held": _floats(4),
+        "threshold": _floats(2),
+        "saddle": _floats(3),
+        "seen": Array(2, kinds="i", at_least=0, at_most=MOST, dtype="int64"),
+        "means": _floats(2, "m"),
+        "counts": _floats(2, at_least=0),
+        "traces": _floats(2),
+        "factors": _floats(2, "height", "m"),
+        "ridges": _floats(2),
+        "latest": _floats("m"),
+        "average": _floats("m"),
+        **_kept("positive"),
+        **_kept("negative"),
+    }.items()
+}
+
+
+def _check_kept(side: str, arrays: dict[str, np.ndarray], width: int) -> None:
+    """Refuse kept rows of a class whose arrays are not those of one CSR matrix."""
+    parts = [arrays.get(f"{side} {part}") for part in SPARSE_PARTS]
+    if all(part is None for part in parts):
+        return
+    need(all(part is not None for part in parts), f"some arrays of the {side} rows are missing")
+    data, _, indptr, shape = (np.asarray(part) for part in parts)
+    ends = (int(indptr[0]), int(indptr[-1]))
+    need(ends == (0, len(data)), f"the {side} rows reach from entry {ends[0]} to {ends[1]} of {len(data)}")
+    rows = len(indptr) - 1
+    need(
+        shape.tolist() == [rows, width],
+        f"the {side} rows have the shape {shape.tolist()}, not {[rows, width]}",
+    )
 
 
 @dataclass(frozen=True)
@@ -80,6 +157,43 @@ class State:
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
     history: dict[str, np.ndarray] = field(default_factory=lambda: {name: np.empty(0) for name in _COLUMNS})
+    _schema = Fields(
+        w=Array("m", filled=True, dtype="float64"),
+        steps=COUNT,
+        positives=COUNT,
+        negatives=COUNT,
+        stage=COUNT,
+        size=COUNT,
+        position=COUNT,
+        repeats=COUNT,
+        seconds=Number(at_least=0),
+        stop_reason=Literal(*STOP_REASONS),
+        arrays=Record(_ARRAYS),
+        numbers=Record(
+            {"unit": MayLack(Number(above=0, at_most=LARGEST))}, others=Number(at_least=0, finite=False)
+        ),
+        history=Record(dict.fromkeys(_COLUMNS, Array("records", finite=False, dtype="float64"))),
+    )
+
+    def _check_loaded(self) -> None:
+        arrays = self.arrays
+        v, lag, held = (arrays.get(name, _NONE) for name in ("v", "lag", "held"))
+        if "v" in arrays:
+            need(len(held) == 4 and lag.shape == v.shape, "v comes without lag or held")
+            need((v.ndim == 2) == self.is_metric, "v is not of the kind that unit tells")
+            need(v.ndim == 1 or (v.size + 1 == len(self.w) and "threshold" in arrays), "v does not fit w")
+        if "factors" in arrays:
+            need(arrays.keys() >= _MOMENTS, "some of the moments of the classes are missing")
+        elif "v" in arrays:
+            need(held[SCALE] > 0 and held.min() >= 0, "held has a scale or a weight below zero")
+            need(held[IN_AVERAGE] == 0 or held[TOTAL] > 0, "held has an average without weight")
+        for side in SIDES:
+            _check_kept(side, arrays, len(self.w))
+
+    @property
+    def is_metric(self) -> bool:
+        """Whether the weights are those of a distance, with a threshold behind them."""
+        return "unit" in self.numbers
 
     @property
     def samples(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from nearer._schema import COUNT, Array, Fields, Flag, Number, need
 from nearer.errors import InputError
 
 CRITERIA = ("balanced", "f1", "accuracy", "prior")
@@ -61,6 +62,18 @@ class Recent:
     n_negative: int
     n_positive: int
     honest: bool
+    _schema = Fields(
+        negative=Array("negative"),
+        positive=Array("positive"),
+        n_negative=COUNT,
+        n_positive=COUNT,
+        honest=Flag(),
+    )
+
+    def _check_loaded(self) -> None:
+        sizes = ((len(self.negative), self.n_negative), (len(self.positive), self.n_positive))
+        for kept, rows in sizes:
+            need(kept <= rows, f"{kept} scores stand for {rows} rows")
 
     @classmethod
     def of(cls, scores: np.ndarray, positive: np.ndarray, honest: bool) -> Recent:
@@ -138,6 +151,7 @@ class Sigmoid:
 
     slope: float
     offset: float
+    _schema = Fields(slope=Number(above=0), offset=Number())
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         return expit(self.slope * scores + self.offset)
@@ -157,6 +171,10 @@ class Staircase:
 
     scores: np.ndarray
     probabilities: np.ndarray
+    _schema = Fields(
+        scores=Array("steps", filled=True, ascending=True),
+        probabilities=Array("steps", ascending=True, at_least=0, at_most=1),
+    )
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         return np.interp(scores, self.scores, self.probabilities)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nearer._blas import one_thread
+from nearer._schema import Fields, Settings
 from nearer.errors import InputError
 from nearer.solvers.monitor import Budget, Callback, Monitor, Stop
 from nearer.solvers.result import Result
@@ -25,6 +26,7 @@ class Solver(ABC):
     requires: ClassVar[frozenset[str]]
     #: whether `run` returns by itself, by a schedule of its own
     ends: ClassVar[bool] = False
+    _schema: ClassVar[Fields] = Settings()
 
     @property
     def default_epochs(self) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._schema import Fields, Items, Part
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.monitor import Monitor
@@ -18,6 +19,7 @@ class Phases(Solver):
 
     solvers: tuple[Solver, ...]
     name = "phases"
+    _schema = Fields(solvers=Items(Part(Solver)))
 
     @property
     def requires(self) -> frozenset[str]:  # type: ignore[override]

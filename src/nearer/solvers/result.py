@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nearer._schema import COUNT, Array, Fields, Literal, MayLack, Number, Plain, Record
+
 #: why a fit may end
 STOP_REASONS = (
     "tolerance",
@@ -17,6 +19,10 @@ STOP_REASONS = (
     "interrupted",
     "diverged",
 )
+#: columns of a history
+_HISTORY = ("epoch", "objective", "seconds", "evaluations", "step")
+#: details that reports count on
+_TIMES = dict.fromkeys(("choice_seconds", "compile_seconds"), MayLack(Number(at_least=0)))
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,15 @@ class Result:
     seconds: float
     history: dict[str, np.ndarray]
     details: dict[str, Any] = field(default_factory=dict)
+    _schema = Fields(
+        objective=Number(finite=False),
+        stop_reason=Literal(*STOP_REASONS),
+        n_epochs=COUNT,
+        n_evaluations=COUNT,
+        seconds=Number(at_least=0),
+        history=Record(dict.fromkeys(_HISTORY, Array("records", kinds="fiu", finite=False))),
+        details=Record(_TIMES, others=Plain()),
+    )
 
     def __repr__(self) -> str:
         return (

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nearer._schema import Settings
 from nearer._validation import not_negative, positive
 from nearer.errors import InputError
 
@@ -34,6 +35,7 @@ class StepRule(ABC):
 
     #: whether the rule needs the full gradient at every snapshot, not only at the first
     needs_gradients: ClassVar[bool] = False
+    _schema = Settings()
     first_step: float | str
 
     @abstractmethod

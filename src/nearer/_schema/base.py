@@ -1,0 +1,165 @@
+"""What a declaration is, and declarations of single values."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: numbers of this size have squares that are numbers too; no model of data that nearer accepts holds larger ones
+LARGEST = 1e150
+#: counters stay below this: floats still tell one more from one less
+MOST = 2**53
+#: letters of a word, such as the name of a loss
+_LONGEST_WORD = 1000
+
+Sizes = dict[str, int]
+
+
+class SchemaError(ValueError):
+    """A value that does not fit its declaration."""
+
+
+def need(holds: bool, sentence: str) -> None:
+    """Raise this sentence unless something holds."""
+    if not holds:
+        raise SchemaError(sentence)
+
+
+class Spec(ABC):
+    """What a value must be."""
+
+    @abstractmethod
+    def takes(self, value: Any) -> bool:
+        """Whether a value is of the declared type, whatever it holds."""
+
+    @abstractmethod
+    def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        """Check what a value of the declared type holds."""
+
+    def read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        """Return the value, in the form that code relies on; raise `SchemaError` if it does not fit."""
+        need(self.takes(value), f"{where} is {shown(value)}, which does not belong there")
+        return self._read(value, where, sizes)
+
+
+def bind(sizes: Sizes, name: str, length: int, where: str) -> None:
+    """Take note of a size, or refuse one that is not the size of that name."""
+    known = sizes.setdefault(name, length)
+    need(known == length, f"{where} has the size {length} where {known} is expected")
+
+
+def check_shape(shape: tuple[int, ...], wanted: tuple[Any, ...], where: str, sizes: Sizes) -> None:
+    """Refuse another shape than is declared."""
+    need(len(shape) == len(wanted), f"{where} has the shape {shape}, not {len(wanted)} dimensions")
+    for length, name in zip(shape, wanted, strict=True):
+        if isinstance(name, str):
+            bind(sizes, name, length, where)
+        else:
+            need(name in (None, length), f"{where} has the shape {shape}, not {wanted}")
+
+
+def check_bounds(low: Any, high: Any, bounds: Any, where: str, what: str) -> None:
+    """Refuse numbers outside the bounds of a declaration, given the least and the largest of them."""
+    need(low >= bounds.at_least, f"{where} must {what} of {bounds.at_least} or more, not {shown(low)}")
+    need(low > bounds.above, f"{where} must {what} above {bounds.above}, not {shown(low)}")
+    need(high <= bounds.at_most, f"{where} must {what} of {bounds.at_most} or less, not {shown(high)}")
+
+
+def shown(value: Any) -> str:
+    """A value in a message, cut short."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} of shape {value.shape}"
+    if hasattr(value, "kind") and isinstance(value.kind, type):  # a class of ours that is not yet built
+        return f"a {value.kind.__name__}"
+    return reprlib.repr(value)
+
+
+class Literal(Spec):
+    """One of some values."""
+
+    def __init__(self, *values: Any):
+        self.values = values
+
+    def takes(self, value: Any) -> bool:
+        return any(type(value) is type(known) and value == known for known in self.values)
+
+    def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        return value
+
+
+class Flag(Spec):
+    """True or False."""
+
+    def takes(self, value: Any) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+    def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        return value
+
+
+class Text(Spec):
+    """A word or a sentence."""
+
+    def takes(self, value: Any) -> bool:
+        return isinstance(value, str)
+
+    def _read(self, value: str, where: str, sizes: Sizes) -> str:
+        need(len(value) <= _LONGEST_WORD, f"{where} has {len(value):,} letters")
+        return value
+
+
+@dataclass(frozen=True)
+class Number(Spec):
+    """A number within bounds; with `finite=False` also NaN and infinity."""
+
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    above: float = -math.inf
+    finite: bool = True
+
+    def takes(self, value: Any) -> bool:
+        return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+    def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        if isinstance(value, int):  # of any length, so that it may not become a float
+            need(abs(value) <= 2**1023, f"{where} is too large")
+        if not math.isfinite(value):
+            need(not self.finite, f"{where} is {value}")
+            return value
+        check_bounds(value, value, self, where, "be a number")
+        return value
+
+
+@dataclass(frozen=True)
+class Integer(Spec):
+    """A whole number within bounds."""
+
+    at_least: int = 0
+    at_most: int = MOST
+    above: float = -math.inf
+
+    def takes(self, value: Any) -> bool:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+    def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        check_bounds(value, value, self, where, "be a whole number")
+        return value
+
+
+@dataclass(frozen=True)
+class Size(Spec):
+    """A whole number that is one of the named sizes."""
+
+    name: str
+
+    def takes(self, value: Any) -> bool:
+        return Integer().takes(value)
+
+    def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
+        bind(sizes, self.name, int(value), where)
+        return value

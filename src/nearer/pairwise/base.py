@@ -24,6 +24,8 @@ class PairSolver(ABC):
     name: ClassVar[str]
     #: the names of the losses that it can minimise; None means any
     losses: ClassVar[frozenset[str] | None] = None
+    #: whether steps depend on what rows are measured from, and not on differences of rows alone
+    centred: ClassVar[bool] = False
 
     def run(
         self,

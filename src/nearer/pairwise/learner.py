@@ -274,11 +274,12 @@ class PairwiseLearner(PairwiseModel):
         row_map = self.learned_.row_map
         if isinstance(row_map, FittedNetwork):
             return row_map.outputs(rows)
+        level = self.learned_.level(components_of(self.learned_.state, row_map.width))
         L = self.components_
         if isinstance(row_map, Rows):
-            return np.asarray(rows @ L.T)
+            return np.asarray(rows @ L.T) - level
         features = features_of(rows, row_map, most_bytes=2**62)
-        return np.asarray(features @ L.T)
+        return np.asarray(features @ L.T) - level
 
     # -- checks --------------------------------------------------------------------------------------------------
 

@@ -91,15 +91,15 @@ def columns_of(X: Any) -> Columns:
 
 
 def _usual(sample: Any) -> np.ndarray:
-    """Lower medians, numbers of the columns themselves, so that differences from them are exact where it matters."""
-    usual, middle = np.zeros(sample.shape[1]), (sample.shape[0] - 1) // 2
-    columns = np.arange(sample.shape[1])
-    if sparse.issparse(sample):
-        counts = np.bincount(sample.indices[sample.data != 0], minlength=len(columns))
-        columns = columns[2 * counts >= sample.shape[0]]  # the median of others is 0
+    """Medians, of an odd number of rows: one of the column's own numbers, so that equal ones differ by exactly 0."""
+    sample = sample[: sample.shape[0] - 1 + sample.shape[0] % 2]
+    if not sparse.issparse(sample):
+        return np.median(sample, axis=0).astype(np.float64)
+    usual = np.zeros(sample.shape[1])
+    counts = np.bincount(sample.indices[sample.data != 0], minlength=sample.shape[1])
+    columns = np.flatnonzero(2 * counts > sample.shape[0])  # the median of others is 0
     if len(columns):
-        numbers = np.ascontiguousarray(_dense(sample, columns).T)
-        usual[columns] = np.partition(numbers, middle, axis=1)[:, middle]
+        usual[columns] = np.median(_dense(sample, columns), axis=0)
     return usual
 
 
@@ -107,8 +107,8 @@ def _distances(X: Any, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean squared distance of each column from its usual number, and the share of numbers that differ from it."""
     n, d = X.shape
     if not sparse.issparse(X):
-        away = X - usual
-        return np.einsum("ij,ij->j", away, away) / n, np.count_nonzero(away, axis=0) / n
+        away = X - usual.astype(X.dtype)
+        return np.einsum("ij,ij->j", away, away, dtype=np.float64) / n, np.count_nonzero(away, axis=0) / n
     squares = np.bincount(X.indices, weights=np.square(X.data, dtype=np.float64), minlength=d) / n
     shares = np.bincount(X.indices[X.data != 0], minlength=d) / n
     columns = np.flatnonzero(usual)
@@ -128,8 +128,7 @@ def _rare_distances(X: Any, columns: np.ndarray, usual: np.ndarray) -> tuple[np.
 
 
 def _dense(X: Any, columns: np.ndarray) -> np.ndarray:
-    chosen = X[:, columns] if len(columns) < X.shape[1] else X
-    return np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=np.float64)
+    return np.asarray(X[:, columns].toarray())
 
 
 def sample_of(X: Any) -> Any:
@@ -162,6 +161,11 @@ def scales_of(columns: Columns, scale: bool | str, one_unit: bool = False) -> np
 def _are_apart(sizes: np.ndarray) -> bool:
     some = sizes[sizes > 0]
     return len(some) > 0 and bool(some.max() > APART * np.quantile(some, 0.25, method="lower"))
+
+
+def shift_of(columns: Columns, always: bool) -> np.ndarray | None:
+    """What to subtract from the columns, always or only where they are far from 0; None to leave them."""
+    return columns.usual if (always or columns.are_far) and columns.usual.any() else None
 
 
 def length_of_rows(columns: Columns, scale: bool | str) -> float:

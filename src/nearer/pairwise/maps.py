@@ -11,7 +11,7 @@ from scipy import sparse
 from nearer._points import row_blocks
 from nearer._validation import positive, whole
 from nearer.errors import InputError
-from nearer.pairwise._scales import columns_of, length_of_rows, moved, sample_of, scales_of
+from nearer.pairwise._scales import columns_of, length_of_rows, moved, sample_of, scales_of, shift_of
 from nearer.pairwise.pairs import ready
 
 #: features that take more bytes than this are worked out when pairs of them are met, again and again
@@ -122,13 +122,14 @@ class FourierMap:
 
 @dataclass(frozen=True)
 class Transformed:
-    """What a fitted transformer of scikit-learn makes of the rows."""
+    """What a fitted transformer of scikit-learn makes of the rows, each column less its shift."""
 
     transformer: Any
     width: int
+    shift: np.ndarray | None = None
 
     def __call__(self, X: Any) -> Any:
-        return ready(self.transformer.transform(X))
+        return moved(ready(self.transformer.transform(X)), self.shift, None)
 
 
 @dataclass(frozen=True)
@@ -179,9 +180,8 @@ def fit_map(
     centred : bool
         Whether rows are to be measured from their medians even where differences of rows keep all digits.
     """
-    if sees_to_scales(model, scale):
-        return _fit_map(model, X, rng, None)
-    return _fit_map(model, X, rng, _fit_rows(model, X, scale, centred))
+    rows = None if sees_to_scales(model, scale) else _fit_rows(model, X, scale, centred)
+    return _fit_map(model, X, rng, rows, centred)
 
 
 def _fit_rows(model: Any, X: Any, scale: bool | str, centred: bool) -> Rows:
@@ -190,8 +190,7 @@ def _fit_rows(model: Any, X: Any, scale: bool | str, centred: bool) -> Rows:
     columns = columns_of(X)
     # a width that somebody has chosen is in the unit of the rows
     scales = scales_of(columns, scale, one_unit=any(_has_own_width(kernel) for kernel in kernels))
-    is_moved = scales is not None or centred or columns.are_far or not _is_linear(model)
-    shift = columns.usual if is_moved and columns.usual.any() else None
+    shift = shift_of(columns, scales is not None or centred or not _is_linear(model))
     return Rows(X.shape[1], scales, shift, length_of_rows(columns.divided_by(scales), scale))
 
 
@@ -215,11 +214,11 @@ def sees_to_scales(model: Any, scale: bool | str) -> bool:
     return True
 
 
-def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None) -> RowMap:
+def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None, centred: bool) -> RowMap:
     if isinstance(model, list | tuple):
         if not model:
             raise InputError("model is an empty list: name at least one kernel")
-        parts = tuple(_fit_map(part, X, rng, rows) for part in model)
+        parts = tuple(_fit_map(part, X, rng, rows, centred) for part in model)
         sample = sample_of(X)
         scales = np.array([1 / np.sqrt(_mean_squared_distance(part(sample))) for part in parts])
         return Joined(parts, scales)
@@ -236,8 +235,9 @@ def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None) ->
     if hasattr(model, "fit") and hasattr(model, "transform"):
         from sklearn.base import clone
 
-        transformer = clone(model).fit(X)
-        return Transformed(transformer, transformer.transform(X[:1]).shape[1])
+        features = Transformed(clone(model).fit(X), 0)
+        columns = columns_of(features(sample_of(X)))
+        return replace(features, width=len(columns.usual), shift=shift_of(columns, centred))
     raise InputError(
         f"model must be 'linear', 'rff', a RandomFourier, a transformer, a torch module or a list of kernels, not "
         f"{model!r}"

@@ -123,7 +123,7 @@ def test_an_offset_leaves_the_share_of_positive_rows_whatever_is_scaled(kind, sc
     (X, y), convert = ROWS[KINDS[kind][0]], KINDS[kind][1]
     shares = [
         AUCClassifier(scale=scale, random_state=0).fit(rows, y).predict(rows).mean()
-        for rows in map(convert, (X, X + CHANGES["a year"][1], X + [0, 1e9, 0, 0, 0, 0]))
+        for rows in map(convert, (X, X + CHANGES["a year"][1], X + CHANGES["timestamps"][1]))
     ]
     assert shares == pytest.approx([shares[0]] * 3, abs=0.002)
 
@@ -133,8 +133,9 @@ def test_an_offset_leaves_the_share_of_positive_rows_whatever_is_scaled(kind, sc
 def test_single_precision_far_from_zero(solver, convert):
     """The digits that are there suffice: the same numbers in double precision, less the offset, say the same."""
     X, y = ROWS["table"]
-    far = (X + [0, 0, 1e6, 0, 0, 1e4]).astype(np.float32)
-    near = far.astype(np.float64) - [0, 0, 1e6, 0, 0, 1e4]
+    offset = np.array([0, 0, 1e6, 0, 0, 1e4])
+    far = (X + offset).astype(np.float32)
+    near = far.astype(np.float64) - offset
     one = AUCClassifier(SOLVERS[solver], solver, random_state=0).fit(near, y)
     other = AUCClassifier(SOLVERS[solver], solver, random_state=0).fit(convert(far), y)
     assert other.learned_.row_map(convert(far)).dtype == np.float32
@@ -268,7 +269,9 @@ def test_networks_are_cut_at_the_same_place():
     shares = []
     for offset in (0.0, 30.0):
         torch.manual_seed(0)
-        model = AUCClassifier(model=nn.Linear(D, 1), solver=AdaDSG(stages=6), random_state=0).fit(X + offset, y)
+        model = AUCClassifier(model=nn.Linear(D, 1), solver=AdaDSG(stages=6), random_state=0).fit(
+            X + offset, y
+        )
         shares.append(model.predict(X + offset).mean())
         assert abs(model.decision_function(X + offset).mean() + model.threshold_) < 0.01
     assert shares[1] == pytest.approx(shares[0], abs=0.05)

@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nearer._blas import one_thread, threads_for
+from nearer._cells import naming_cells
 from nearer._finite import finite_rows
 from nearer._points import row_blocks
 from nearer._schema import LARGEST, AnyOf, Array, Flag, MayLack, Number, Saved, Size, Strings, Text
@@ -193,20 +194,24 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _checked(self, X: ArrayLike, y: ArrayLike | None = None, reset: bool = False) -> Any:
         """Features, or features and points, as finite arrays of two dimensions."""
-        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        with naming_cells(X):
+            shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
         if len(shape) != 2:
             raise InputError(
                 f"features must not have shape {shape}: Reshape your data to one row for each object"
             )
         options = {"dtype": (np.float64, np.float32), "ensure_all_finite": False, "reset": reset}
         if y is None and not reset:
-            features = validate_data(self, X, **options)
+            with naming_cells(X):
+                features = validate_data(self, X, **options)
             return finite_rows(features)
         # two objects at least: one can be placed anywhere
-        features, points = validate_data(
-            self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2 if reset else 1, **options
-        )
-        return finite_rows(features), np.asarray(points, dtype=np.float64).reshape(len(points), -1)
+        with naming_cells(X), naming_cells(y, "points", "give coordinates"):
+            features, points = validate_data(
+                self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2 if reset else 1, **options
+            )
+            points = np.asarray(points, dtype=np.float64).reshape(len(points), -1)
+        return finite_rows(features), points
 
     def _centre_and_scale(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wide = features.astype(np.float64)

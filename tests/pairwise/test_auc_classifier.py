@@ -26,7 +26,7 @@ from nearer.pairwise import DSGD
         AUCClassifier(random_state=0),
         AUCClassifier("square", "opauc", held_out=0, random_state=0),
         AUCClassifier("logistic", "dsgd", model="rff", threshold="accuracy", random_state=0),
-        AUCClassifier("squared-hinge", "exact", threshold="f1", random_state=0),
+        AUCClassifier("squared-hinge", "exact", threshold="accuracy", random_state=0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -105,7 +105,9 @@ def test_each_criterion_is_served(rare):
     assert accuracy["accuracy"] >= max(accuracy.values()) - 0.003
     assert said["prior"].mean() == pytest.approx(y.mean(), abs=0.02)
     fixed = AUCClassifier(threshold=0.25, random_state=0).fit(X[:4000], y[:4000])
-    assert fixed.intercept_.tolist() == [-0.25]
+    assert fixed.threshold_ == 0.25
+    np.testing.assert_allclose(fixed.decision_function(X), X @ fixed.coef_[0] + fixed.intercept_)
+    assert fixed.decision_function(X[:4000]).mean() == pytest.approx(-0.25, abs=0.05)  # scores have mean 0
 
 
 def test_accuracy_and_probabilities_agree(rare):

@@ -31,7 +31,10 @@ def learner(**settings):
         (np.where(np.arange(300) == 7, np.nan, 1.0), "groups hold nan in row 7: say of every row"),
         (np.array([*["a"] * 4, None, *["b"] * 295], dtype=object), "groups hold None in row 4"),
         (pd.Series([1, pd.NA] * 150, dtype="Int64").to_numpy(dtype=object), "groups hold <NA> in row 1"),
-        (np.array([1, "a"] * 150, dtype=object), "groups hold values of several types, int, str"),
+        (
+            np.array([1, "a"] * 150, dtype=object),
+            r"groups hold 1 \(number\) in row 0 and 'a' \(text\) in row 1",
+        ),
         (np.arange(300), "no group has rows of different grades"),
         (Y, "no group has rows of different grades"),
         ([], r"groups has shape \(0,\), but X has 300 rows"),
@@ -59,10 +62,53 @@ def test_words_for_grades():
         learner(pair="ranking").fit(X, np.full(300, "no"))
 
 
-@pytest.mark.parametrize("labels", [[1, "a"], [None, "a"]])
-def test_labels_of_several_types(labels):
-    with pytest.raises(InputError, match=r"y holds labels of several types, .*: give labels of one type"):
-        auc().fit(X, np.array(labels, dtype=object)[Y])
+CELLS = {
+    "text and numbers": (
+        [1, "a"] * 150,
+        r"y holds 1 .* in row 0 and 'a' .* in row 1: give labels of one type",
+    ),
+    "none": ([0, 1, None, *[0, 1] * 148, 0], r"y holds None in row 2: leave out rows without a label"),
+    "none beside text": (["a", "b", None] * 100, r"y holds None in row 2: leave out rows"),
+    "only none": ([None] * 300, r"y holds None in row 0"),
+    "nan": (np.where(np.arange(300) == 7, np.nan, 1.0), r"y holds nan in row 7: leave out rows"),
+    "nan beside text": ([*["a", "b"] * 149, "a", np.nan], r"y holds nan in row 299"),
+    "pandas NA": (pd.Series([*["a", "b"] * 149, "a", None], dtype="string"), r"y holds <NA> in row 299"),
+    "tuples": ([(0,), (1, 2)] * 150, r"y holds \(0,\) \(tuple\) in row 0: give numbers or strings"),
+}
+
+
+@pytest.mark.parametrize("pair", ["auc", "metric", "ranking", None])
+@pytest.mark.parametrize("case", CELLS)
+def test_labels_of_several_types_and_missing_ones(pair, case):
+    labels, message = CELLS[case]
+    given = [labels] if isinstance(labels, pd.Series | np.ndarray) else [labels, as_objects(labels)]
+    for y in given:
+        model = auc() if pair is None else learner(pair=pair)
+        with pytest.raises(InputError, match=message):
+            model.fit(X, y)
+        with pytest.raises(InputError, match=message):
+            model.partial_fit(X, y)
+        with pytest.raises(InputError, match=message):
+            model.fit(X, Y).score(X, y)
+
+
+def as_objects(labels):
+    y = np.empty(len(labels), dtype=object)
+    y[:] = labels
+    return y
+
+
+@pytest.mark.parametrize("labels", [[0, 1.0], [np.int64(0), 1], [True, np.bool_(False)], ["a", np.str_("b")]])
+def test_labels_that_are_alike_in_all_but_type(labels):
+    y = as_objects([labels[i] for i in Y])
+    assert auc().fit(X, y).classes_.tolist() == sorted(labels)
+    assert learner(pair="metric").fit(X, y).score(X, y) > 0
+
+
+@pytest.mark.parametrize("classes", [[0, None], [None, None], ["a", 1], [0, np.nan], [(0, 1), (1,)]])
+def test_classes_that_cannot_be(classes):
+    with pytest.raises(InputError, match=r"classes hold .* in row"):
+        auc().partial_fit(X, Y, classes=classes)
 
 
 @pytest.mark.parametrize("model", [auc, learner])

@@ -35,7 +35,7 @@ from nearer._schema import (
 from nearer._validation import not_negative, positive
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss, find_margin_loss
-from nearer.pairwise._scales import check_scale
+from nearer.pairwise._scales import check_scale, sample_of
 from nearer.pairwise._watching import Watching, watching
 from nearer.pairwise.base import PairSolver
 from nearer.pairwise.drawn import check_draws
@@ -47,9 +47,11 @@ from nearer.pairwise.maps import (
     Joined,
     RandomFourier,
     Rows,
+    centre_of,
     features_of,
     fit_map,
     is_map_of,
+    level_of,
     scores_of,
     sees_to_scales,
 )
@@ -76,6 +78,8 @@ class Learned:
     chunks : int
         Calls of `fit` or `partial_fit` so far.
     kernel_weights : array, optional
+    centre : array, optional
+        The features of a row between the others: scores are measured from it, or where it is missing from 0.
     """
 
     row_map: Any
@@ -83,11 +87,13 @@ class Learned:
     seed: int
     chunks: int
     kernel_weights: np.ndarray | None = None
+    centre: np.ndarray | None = None
     _schema = Fields(
         row_map=Part(Rows, FourierMap, Joined, shares=("d",)),
         state=Part(State),
         seed=Integer(0, 2**62),
         chunks=COUNT,
+        centre=optional(Array(None, dtype="float64", order="C")),
         kernel_weights=optional(Array("kernels", at_least=0, dtype="float64")),
     )
 
@@ -101,6 +107,7 @@ class Learned:
             need("v" not in state.arrays or len(state.arrays["v"]) == width, "v is not of the features")
         else:
             need(len(state.w) == width, f"there are {len(state.w)} weights for {width} features")
+        need(self.centre is None or len(self.centre) == width, f"centre is not of {width} features")
         kernels = len(self.row_map.parts) if isinstance(self.row_map, Joined) else 0
         weights = 0 if self.kernel_weights is None else len(self.kernel_weights)
         need(kernels == weights, f"there are {weights} weights for {kernels} kernels")
@@ -116,7 +123,11 @@ class Learned:
         """Scores of rows."""
         if isinstance(self.row_map, FittedNetwork):
             return self.row_map.outputs(X)
-        return scores_of(X, self.row_map, self.state.w)
+        return scores_of(X, self.row_map, self.state.w, self.centre)
+
+    def level(self, weights: np.ndarray) -> Any:
+        """What to subtract from products of rows with weights of features, which run along the last axis."""
+        return level_of(self.row_map, weights, self.centre)
 
 
 _MODEL = AnyOf(Text(), Part(RandomFourier))
@@ -202,8 +213,8 @@ class PairwiseModel(BaseEstimator):
         if self.max_seconds is not None:
             positive("max_seconds", self.max_seconds)
 
-    def _learn(self, X: Any, task: Task, setting: Setting) -> None:
-        """Begin anew, or go on where a stream has begun."""
+    def _learn(self, X: Any, task: Task, setting: Setting) -> Any:
+        """Begin again, or go on where a stream has begun; return the features that were learned from."""
         learned = getattr(self, "learned_", None) if setting.stream else None
         if learned is not None and not learned.fits(self.model, task):
             raise InputError(
@@ -214,9 +225,11 @@ class PairwiseModel(BaseEstimator):
             learned = self._begin(X, task, setting, seed)
         rng = np.random.default_rng([learned.seed, learned.chunks])
         setting.watching.enter("", 1, 1)
-        state = self._state(learned, X, task, setting, rng)
+        features = X if isinstance(learned.row_map, FittedNetwork) else features_of(X, learned.row_map)
+        state = self._state(learned, features, task, setting, rng)
         self.learned_ = replace(learned, state=state, chunks=learned.chunks + 1)
         self.result_ = self._result(task, setting)
+        return features
 
     def _begin(self, X: Any, task: Task, setting: Setting, seed: int) -> Learned:
         """A model that has seen nothing; its features are found from these rows."""
@@ -227,14 +240,15 @@ class PairwiseModel(BaseEstimator):
         state = State(np.empty(0))
         if is_network(self.model):
             sees_to_scales(self.model, self.scale)
-            return Learned(FittedNetwork(self.model, task.is_metric), state, seed, 0)
+            return Learned(FittedNetwork(self.model, task.is_metric, sample_of(X)), state, seed, 0)
         rng = np.random.default_rng([seed, 2**32])  # beside those of chunks
-        row_map, weights = fit_map(self.model, X, rng, self.scale), None
+        centred = getattr(setting.solver, "centred", False)
+        row_map, weights = fit_map(self.model, X, rng, self.scale, centred), None
         if isinstance(row_map, Joined):
             if task.is_metric:
                 raise InputError("a list of kernels is for scores, not for pair='metric': give one of them")
             row_map, weights = learn_kernel_weights(task, X, row_map, setting, rng)
-        return Learned(row_map, state, seed, 0, weights)
+        return Learned(row_map, state, seed, 0, weights, centre_of(X, row_map))
 
     def _needs_pairs_first(self, task: Task) -> bool:
         """Rows of two classes may come one class after the other: solvers keep some of either. Others may not."""
@@ -245,16 +259,20 @@ class PairwiseModel(BaseEstimator):
         )
 
     def _state(
-        self, learned: Learned, X: Any, task: Task, setting: Setting, rng: np.random.Generator
+        self, learned: Learned, features: Any, task: Task, setting: Setting, rng: np.random.Generator
     ) -> State:
+        """What the solver makes of features, or a network of rows."""
         before = learned.state if learned.chunks else None
         if isinstance(learned.row_map, FittedNetwork):
             state = learned.state.copy()
             if not task.has_pairs():
                 return state
-            state = learned.row_map.learn(Dealer(task.source(rng)), X, setting, rng, state)
+            state = learned.row_map.learn(Dealer(task.source(rng)), features, setting, rng, state)
             return setting.watching.close(state)
-        return learn(task, features_of(X, learned.row_map), setting, rng, before)
+        if isinstance(learned.row_map, Rows) and not task.is_metric:  # a distance has a unit of its own
+            penalty = setting.regularization * learned.row_map.length**2
+            setting = replace(setting, regularization=penalty)
+        return learn(task, features, setting, rng, before)
 
     def _result(self, task: Task, setting: Setting) -> Result:
         state = self.learned_.state

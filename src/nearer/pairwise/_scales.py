@@ -1,11 +1,13 @@
-"""Columns in units of their own: how large each one's numbers are, and whether to divide by that before learning.
+"""Columns in units of their own: what they are measured from, how large their numbers are, and what to divide by.
 
-Steps on pairs go as far in a column as its numbers are large: a column in thousands drowns one in tenths. What a
-column is measured from cancels in a pair, so that its size is all there is to mend.
+What a column is measured from cancels in a pair, and so do units once columns are divided by their sizes. Learning
+still depends on both unless they are taken out first: steps go as far in a column as its numbers are large, the L2
+term compares weights that have units, and digits are lost where numbers are large beside their differences.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ from scipy import sparse
 
 from nearer.errors import InputError
 
-#: "auto" divides where the largest column is so many times as large as a quarter of them; steps bear less than that
+#: columns are apart where the largest is so many times as large as a quarter of them; steps bear less than that
 APART = 20.0
+#: rows are shifted where they lie so many times farther from 0 than from each other
+_FAR = 100.0
 #: rows that sizes, and the width of a kernel, are found from
 _SAMPLE = 1000
 _COLUMNS_AT_ONCE = 64
@@ -26,45 +30,105 @@ def check_scale(value: Any) -> None:
         raise InputError(f'scale must be "auto", True or False, not {value!r}')
 
 
-def scales_of(X: Any, scale: bool | str) -> np.ndarray | None:
-    """What to divide the columns by, or None to leave them as they are.
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of some rows look like.
 
-    >>> X = np.array([[1.0, 0.0], [-1.0, 1000.0], [0.0, 0.0]])
-    >>> scales_of(X, "auto"), scales_of(X, False), scales_of(X[:, :1], "auto")
-    (array([   1., 1000.]), None, None)
+    Attributes
+    ----------
+    usual : array (d,)
+        The median of each, one of its numbers; 0 in a sparse column unless more than half of it is stored.
+    sizes : array (d,)
+        Root mean square distance from the usual number of those that differ from it: flags have size 1, however rare.
+    spreads : array (d,)
+        The same of all numbers.
+    filled : float
+        Share of the numbers that differ from the usual one of their column.
     """
-    if scale is False:
-        return None
-    sizes, spreads = column_sizes(X)
-    if scale == "auto" and not (_are_apart(sizes) and _are_apart(spreads)):
-        return None
-    return np.where(sizes > 0, sizes, 1.0)
+
+    usual: np.ndarray
+    sizes: np.ndarray
+    spreads: np.ndarray
+    filled: float
+
+    @property
+    def is_table(self) -> bool:
+        """Whether most numbers say something, as in a table of measurements: columns then have units of their own."""
+        return self.filled > 0.5
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether columns differ in size by both measures: those alike by either share a unit."""
+        return _are_apart(self.sizes) and _are_apart(self.spreads)
+
+    @property
+    def are_far(self) -> bool:
+        """Whether differences of rows lose digits to what both have in common."""
+        return bool(np.linalg.norm(self.usual) > _FAR * np.linalg.norm(self.spreads))
+
+    def divided_by(self, scales: np.ndarray | None) -> Columns:
+        """The same columns divided by scales."""
+        if scales is None:
+            return self
+        return Columns(self.usual / scales, self.sizes / scales, self.spreads / scales, self.filled)
 
 
-def _are_apart(sizes: np.ndarray) -> bool:
-    some = sizes[sizes > 0]
-    return len(some) > 0 and bool(some.max() > APART * np.quantile(some, 0.25, method="lower"))
+def columns_of(X: Any) -> Columns:
+    """Describe the columns of a dense or CSR matrix.
 
-
-def column_sizes(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Root mean square distance of each column's numbers from the usual one: of those that differ from it, and of all.
-
-    The usual one is the median, and 0 in a sparse matrix. By the first measure flags have size 1, however rare, and
-    dense columns that are mostly 0 the same size as sparse ones; by the second, columns that somebody has brought to
-    unit variance are alike. Columns that are alike by either need no help.
+    >>> columns = columns_of(np.array([[5.0, 0.0], [8.0, 0.0], [5.0, 0.0], [5.0, 7.0]]))
+    >>> columns.usual, columns.sizes, columns.spreads
+    (array([5., 0.]), array([3., 7.]), array([1.5, 3.5]))
     """
-    if sparse.issparse(X):
-        squares = np.bincount(X.indices, weights=np.square(X.data, dtype=np.float64), minlength=X.shape[1])
-        differing = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
-        return _roots(squares, differing, X.shape[0])
     sample = sample_of(X)
-    usual = np.median(sample, axis=0)
-    sizes, spreads = _measured(sample - usual)
-    constant = np.flatnonzero(sizes == 0)
-    for start in range(0, len(constant), _COLUMNS_AT_ONCE):  # perhaps they vary, but seldom
-        columns = constant[start : start + _COLUMNS_AT_ONCE]
-        sizes[columns], spreads[columns] = _measured(X[:, columns] - usual[columns])
-    return sizes, spreads
+    usual = _usual(sample)
+    squares, shares = _distances(sample, usual)
+    seldom = np.flatnonzero(shares == 0)
+    if len(seldom) and sample.shape[0] < X.shape[0]:  # constant in the sample, but perhaps not in all rows
+        squares[seldom], shares[seldom] = _rare_distances(X, seldom, usual[seldom])
+    sizes = np.sqrt(squares / np.where(shares > 0, shares, 1.0))
+    return Columns(usual, sizes, np.sqrt(squares), float(shares.mean()))
+
+
+def _usual(sample: Any) -> np.ndarray:
+    """Medians, of an odd number of rows: one of the column's own numbers, so that equal ones differ by exactly 0."""
+    sample = sample[: sample.shape[0] - 1 + sample.shape[0] % 2]
+    if not sparse.issparse(sample):
+        return np.median(sample, axis=0).astype(np.float64)
+    usual = np.zeros(sample.shape[1])
+    counts = np.bincount(sample.indices[sample.data != 0], minlength=sample.shape[1])
+    columns = np.flatnonzero(2 * counts > sample.shape[0])  # the median of others is 0
+    if len(columns):
+        usual[columns] = np.median(_dense(sample, columns), axis=0)
+    return usual
+
+
+def _distances(X: Any, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean squared distance of each column from its usual number, and the share of numbers that differ from it."""
+    n, d = X.shape
+    if not sparse.issparse(X):
+        away = X - usual.astype(X.dtype)
+        return np.einsum("ij,ij->j", away, away, dtype=np.float64) / n, np.count_nonzero(away, axis=0) / n
+    squares = np.bincount(X.indices, weights=np.square(X.data, dtype=np.float64), minlength=d) / n
+    shares = np.bincount(X.indices[X.data != 0], minlength=d) / n
+    columns = np.flatnonzero(usual)
+    if len(columns):
+        squares[columns], shares[columns] = _distances(_dense(X, columns), usual[columns])
+    return squares, shares
+
+
+def _rare_distances(X: Any, columns: np.ndarray, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`_distances` of some columns of all rows, some at a time."""
+    squares, shares = np.zeros(len(columns)), np.zeros(len(columns))
+    at_once = X.shape[1] if sparse.issparse(X) else _COLUMNS_AT_ONCE
+    for start in range(0, len(columns), at_once):
+        part = slice(start, start + at_once)
+        squares[part], shares[part] = _distances(X[:, columns[part]], usual[part])
+    return squares, shares
+
+
+def _dense(X: Any, columns: np.ndarray) -> np.ndarray:
+    return np.asarray(X[:, columns].toarray())
 
 
 def sample_of(X: Any) -> Any:
@@ -72,20 +136,68 @@ def sample_of(X: Any) -> Any:
     return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE)).astype(int)]
 
 
-def _measured(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    squares = np.einsum("ij,ij->j", distances, distances, dtype=np.float64)
-    return _roots(squares, np.count_nonzero(distances, axis=0), len(distances))
+def scales_of(columns: Columns, scale: bool | str, one_unit: bool = False) -> np.ndarray | None:
+    """What to divide the columns by, or None to leave them as they are.
+
+    "auto" divides the columns of a table, and others where they are apart. Where most numbers are the usual one, as in
+    texts, sizes that are alike say something: rare words weigh more.
+
+    Parameters
+    ----------
+    one_unit : bool
+        Whether the columns share a unit for all that is known: "auto" then divides only where they are apart.
+
+    >>> columns = columns_of(np.array([[1.0, 0.0], [-1.0, 1000.0], [0.0, 0.0]]))
+    >>> scales_of(columns, "auto"), scales_of(columns, False)
+    (array([   1., 1000.]), None)
+    """
+    if scale is False:
+        return None
+    if scale == "auto" and not columns.are_apart and (one_unit or not columns.is_table):
+        return None
+    return np.where(columns.sizes > 0, columns.sizes, 1.0)
 
 
-def _roots(squares: np.ndarray, differing: np.ndarray, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.sqrt(squares / np.maximum(differing, 1)), np.sqrt(squares / n_rows)
+def _are_apart(sizes: np.ndarray) -> bool:
+    some = sizes[sizes > 0]
+    return len(some) > 0 and bool(some.max() > APART * np.quantile(some, 0.25, method="lower"))
 
 
-def divided(X: Any, scales: np.ndarray | None) -> Any:
-    """The columns divided by their scales, in the precision that they have."""
+def shift_of(columns: Columns, always: bool) -> np.ndarray | None:
+    """What to subtract from the columns, always or only where they are far from 0; None to leave them."""
+    return columns.usual if (always or columns.are_far) and columns.usual.any() else None
+
+
+def length_of_rows(columns: Columns, scale: bool | str) -> float:
+    """The unit that the L2 term measures weights in: 1 for columns of size 1, otherwise the usual length of a row."""
+    total = float(np.linalg.norm(columns.spreads))
+    return 1.0 if scale is False or columns.is_table or total == 0 else total
+
+
+def moved(X: Any, shift: np.ndarray | None, scales: np.ndarray | None) -> Any:
+    """The columns less their shifts and divided by their scales, in the precision that they have.
+
+    A sparse matrix stays one: columns are shifted only where more than half of them is stored, so that at most twice
+    as many numbers are stored afterwards.
+    """
+    if sparse.issparse(X):
+        return _moved_sparse(X, shift, scales)
+    if shift is not None:
+        X = X - shift.astype(X.dtype)
+        if scales is not None:
+            X /= scales.astype(X.dtype)
+        return X
+    return X if scales is None else X / scales.astype(X.dtype)
+
+
+def _moved_sparse(X: Any, shift: np.ndarray | None, scales: np.ndarray | None) -> Any:
+    if shift is not None and shift.any():
+        columns = np.flatnonzero(shift)
+        n = X.shape[0]
+        numbers = np.tile(shift[columns].astype(X.dtype), n)
+        starts = np.arange(n + 1) * len(columns)
+        X = X - sparse.csr_matrix((numbers, np.tile(columns, n), starts), shape=X.shape)
     if scales is None:
         return X
-    if sparse.issparse(X):
-        data = (X.data / scales[X.indices]).astype(X.dtype, copy=False)
-        return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape)
-    return X / scales.astype(X.dtype)
+    data = (X.data / scales[X.indices]).astype(X.dtype, copy=False)
+    return sparse.csr_matrix((data, X.indices, X.indptr), shape=X.shape)

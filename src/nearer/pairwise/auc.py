@@ -21,7 +21,6 @@ from nearer.pairwise._model import (
     CLASSES,
     FITTED,
     PARAMS,
-    Learned,
     PairwiseModel,
     check_classes,
     goes_on,
@@ -185,8 +184,8 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         task = TwoClassTask(positive_rows(labels, self.classes_))
         with self._watching(stream=False) as watch:
             setting = self._setting(watch, stream=False)
-            self._learn(rows, task, setting)
-            recent = self._held_out(rows, task, setting)
+            features = self._learn(rows, task, setting)
+            recent = self._held_out(rows, features, task, setting)
             if recent is None:
                 recent = Recent.of(self.learned_.outputs(rows), task.positive, honest=False)
             self._cut(recent, "held out" if recent.honest else "learned from")
@@ -250,7 +249,8 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     @property
     def intercept_(self) -> np.ndarray:
         check_is_fitted(self, "learned_")
-        return np.array([-self.threshold_])
+        level = 0.0 if is_network(self.model) else self.learned_.level(self.learned_.state.w)
+        return np.array([-self.threshold_ - level])
 
     # -- threshold and calibration -------------------------------------------------------------------------------
 
@@ -265,7 +265,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
             self.threshold_ = float(self.threshold)
         self.result_ = replace(self.result_, details={**self.result_.details, "calibrated_on": where})
 
-    def _held_out(self, X: Any, task: TwoClassTask, setting: Setting) -> Recent | None:
+    def _held_out(self, X: Any, features: Any, task: TwoClassTask, setting: Setting) -> Recent | None:
         """Scores of rows by models that have not seen them; None where there is no time or there are too few rows."""
         splits = self._splits(task)
         left, spent = setting.watching.seconds_left, self.learned_.state.seconds
@@ -278,8 +278,8 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
             setting.watching.enter("finding the threshold", number + 1, len(splits))
             rng = np.random.default_rng([self.learned_.seed, self.learned_.chunks, number])
             part = TwoClassTask(task.positive, ~held)
-            begun = Learned(self._other_map(), State(np.empty(0)), self.learned_.seed, 0)
-            learned = replace(begun, state=self._state(begun, X, part, setting, rng))
+            begun = replace(self.learned_, row_map=self._other_map(), state=State(np.empty(0)), chunks=0)
+            learned = replace(begun, state=self._state(begun, features, part, setting, rng))
             scores[held] = learned.outputs(X[held])
             if setting.watching.interrupted():
                 break
@@ -287,8 +287,9 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         return Recent.of(scores[known], task.positive[known], honest=True)
 
     def _other_map(self) -> Any:
-        """The features of the model; a network is trained anew."""
-        return FittedNetwork(self.model, False) if is_network(self.model) else self.learned_.row_map
+        """The features of the model; of a network, one that has learned nothing."""
+        row_map = self.learned_.row_map
+        return FittedNetwork(self.model, False, row_map.between) if is_network(self.model) else row_map
 
     def _splits(self, task: TwoClassTask) -> list[np.ndarray]:
         """Masks of the rows that each split holds out, the same share of either class, no row twice."""

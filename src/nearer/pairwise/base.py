@@ -26,6 +26,8 @@ class PairSolver(ABC):
     #: the names of the losses that it can minimise; None means any
     losses: ClassVar[frozenset[str] | None] = None
     _schema = Settings()
+    #: whether steps depend on what rows are measured from, and not on differences of rows alone
+    centred: ClassVar[bool] = False
 
     def run(
         self,

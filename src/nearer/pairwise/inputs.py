@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from nearer._cells import naming_cells
 from nearer._finite import finite_rows
+from nearer._labels import labels_of_one_kind
 from nearer._sparse import well_formed
 from nearer.errors import InputError
 
@@ -28,6 +30,8 @@ def checked_data(
 
     `learned` says that the rows are to learn from: squares of their numbers are needed then.
     """
+    if y is not None and not callable(getattr(estimator, "pair", None)):  # a function may take any labels
+        y = labels_of_one_kind(y, "y", "leave out rows without a label")
     X, y = _validated(estimator, X, y, reset)
     X = finite_rows(X)
     if learned:
@@ -56,7 +60,8 @@ def _validated(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
     if sparse.issparse(X):
         well_formed(X)
     else:
-        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        with naming_cells(X):
+            shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
         if len(shape) != 2:
             raise InputError(f"X must not have shape {shape}: Reshape your data to one row for each sample")
     options: dict[str, Any] = {
@@ -65,16 +70,14 @@ def _validated(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
         "ensure_all_finite": False,
         "reset": reset,
     }
-    return validate_data(estimator, X, y, **options)
+    with naming_cells(X):
+        return validate_data(estimator, X, y, **options)
 
 
 def binary_classes(y: np.ndarray, remedy: str = "give rows of both") -> np.ndarray:
     """The two classes of labels, in order."""
     from sklearn.utils.multiclass import check_classification_targets
 
-    kinds = sorted({type(label).__name__ for label in y}) if y.dtype == object else []
-    if len(kinds) > 1:
-        raise InputError(f"y holds labels of several types, {', '.join(kinds)}: give labels of one type")
     check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) == 1:
@@ -91,7 +94,7 @@ def binary_classes(y: np.ndarray, remedy: str = "give rows of both") -> np.ndarr
 
 def two_classes(classes: Any) -> np.ndarray:
     """What a user says the classes are."""
-    classes = np.unique(np.asarray(classes))
+    classes = np.unique(labels_of_one_kind(classes, "classes", "name both classes"))
     if len(classes) != 2:
         raise InputError(f"classes must name two classes, not {len(classes)}: {_named(classes)}")
     return classes
@@ -128,32 +131,10 @@ def checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
     """One group a row."""
     if groups is None:
         return None
-    groups = np.asarray(groups)
+    groups = labels_of_one_kind(groups, "groups", "say of every row which group it is in")
     if groups.shape != (n_rows,):
         raise InputError(f"groups has shape {groups.shape}, but X has {n_rows} rows: give one group a row")
-    _check_groups(groups)
     return groups
-
-
-def _is_missing(value: Any) -> bool:
-    """None and NaN; pandas' NA answers no comparison."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
-
-
-def _check_groups(groups: np.ndarray) -> None:
-    """Refuse missing groups, and those that have no order."""
-    if groups.dtype == object:
-        missing = np.array([_is_missing(group) for group in groups], dtype=bool)
-        kinds = sorted({type(group).__name__ for group in groups[~missing]})
-        if len(kinds) > 1:
-            raise InputError(
-                f"groups hold values of several types, {', '.join(kinds)}: give numbers or strings"
-            )
-    else:
-        missing = groups != groups
-    if missing.any():
-        row = int(np.flatnonzero(missing)[0])
-        raise InputError(f"groups hold {groups[row]} in row {row}: say of every row which group it is in")
 
 
 def checked_grades(y: np.ndarray) -> np.ndarray:

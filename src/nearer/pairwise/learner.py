@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +18,7 @@ from nearer._validation import whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._model import CLASSES, FITTED, PARAMS, PairwiseModel, check_classes, goes_on
+from nearer.pairwise._output import Output
 from nearer.pairwise.inputs import (
     binary_classes,
     checked_data,
@@ -162,7 +165,7 @@ class PairwiseLearner(PairwiseModel):
             self.classes_ = binary_classes(labels)
         task = self._task(labels, groups)
         if not task.has_pairs():
-            raise InputError(self._why_no_pairs(groups))
+            raise InputError(self._why_no_pairs(groups, task.n_rows))
         with self._watching(stream=False) as watch:
             self._learn(rows, task, self._setting(watch, stream=False))
         return self
@@ -239,20 +242,48 @@ class PairwiseLearner(PairwiseModel):
     # -- distances -----------------------------------------------------------------------------------------------
 
     @available_if(_is_metric)
-    def transform(self, X: ArrayLike) -> np.ndarray:
-        """Rows as points whose usual distances are the learned ones: X Lᵀ, or a network's embedding."""
+    def transform(self, X: ArrayLike) -> Any:
+        """Return rows as points whose usual distances are the learned ones: L (x - centre), or a network's embedding.
+
+        The centre is the mean of (up to 1,000 of) the rows of the fit or of a stream's first chunk.
+        """
         check_is_fitted(self, "learned_")
-        return self._embedded(checked_rows(self, X))
+        points = self._embedded(checked_rows(self, X))
+        output = Output(points, self.get_feature_names_out()).set_output(**self._output_settings())
+        return output.transform(X)
 
     @available_if(_is_metric)
-    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> np.ndarray:
+    def fit_transform(self, X: ArrayLike, y: ArrayLike) -> Any:
         """`fit` and `transform` in one."""
         return self.fit(X, y).transform(X)
 
     @available_if(_is_metric)
+    def set_output(self, *, transform: str | None = None) -> PairwiseLearner:
+        """Set the kind of output of `transform`: "default" (an array), "pandas" or "polars"; None changes nothing."""
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}  # under this name, `clone` keeps it
+        return self
+
+    @available_if(_is_metric)
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of `transform`: "pairwiselearner0", "pairwiselearner1", ..."""
+        return ClassNamePrefixFeaturesOutMixin.get_feature_names_out(self, input_features)
+
+    @property
+    def _n_features_out(self) -> int:
+        row_map = self.learned_.row_map
+        if isinstance(row_map, FittedNetwork):
+            return int(row_map.outputs(row_map.between[:1]).shape[1])
+        return len(components_of(self.learned_.state, row_map.width))
+
+    def _output_settings(self) -> dict[str, Any]:
+        return getattr(self, "_sklearn_output_config", {})
+
+    @available_if(_is_metric)
     def pair_distance(self, X: ArrayLike, other: ArrayLike) -> np.ndarray:
         """Squared distance of each row of X from the row of `other` at the same place; compare with `threshold_`."""
-        first, second = self.transform(X), self.transform(other)
+        check_is_fitted(self, "learned_")
+        first, second = (self._embedded(checked_rows(self, rows)) for rows in (X, other))
         if first.shape != second.shape:
             raise InputError(
                 f"X has {len(first)} rows and the other {len(second)}: give as many, row by row a pair"
@@ -277,15 +308,22 @@ class PairwiseLearner(PairwiseModel):
             raise AttributeError("threshold_ is that of a distance, with pair='metric'")
         return float(self.learned_.state.w[-1])
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if _is_metric(self):
+            tags.transformer_tags = TransformerTags()
+        return tags
+
     def _embedded(self, rows: Any) -> np.ndarray:
         row_map = self.learned_.row_map
         if isinstance(row_map, FittedNetwork):
             return row_map.outputs(rows)
+        level = self.learned_.level(components_of(self.learned_.state, row_map.width))
         L = self.components_
         if isinstance(row_map, Rows):
-            return np.asarray(rows @ L.T)
+            return np.asarray(rows @ L.T) - level
         features = features_of(rows, row_map, most_bytes=2**62)
-        return np.asarray(features @ L.T)
+        return np.asarray(features @ L.T) - level
 
     # -- checks --------------------------------------------------------------------------------------------------
 
@@ -321,7 +359,9 @@ class PairwiseLearner(PairwiseModel):
             if self.pair != "metric":
                 raise InputError("n_components is for pair='metric': leave it out")
 
-    def _why_no_pairs(self, groups: Any) -> str:
+    def _why_no_pairs(self, groups: Any, n_rows: int) -> str:
+        if n_rows == 1:
+            return "one sample makes no pairs: give at least two rows"
         if self.pair == "metric":
             return "y has no two rows of one label, or no two labels: a distance is learned from pairs of both kinds"
         if groups is None:

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from nearer._points import row_blocks
-from nearer._schema import LARGEST, Array, Fields, Items, Part, Settings, Size, optional
+from nearer._schema import LARGEST, Array, Fields, Items, Number, Part, Settings, Size, optional
 from nearer._validation import positive, whole
 from nearer.errors import InputError
-from nearer.pairwise._scales import divided, sample_of, scales_of
+from nearer.pairwise._scales import columns_of, length_of_rows, moved, sample_of, scales_of, shift_of
 from nearer.pairwise.pairs import ready
 
 #: features that take more bytes than this are worked out when pairs of them are met, again and again
@@ -32,7 +32,13 @@ class RowMap(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows as they are, or each column divided by its scale.
+    """The rows as they are, or each column less its shift and divided by its scale.
+
+    Parameters
+    ----------
+    scales, shift : arrays (width,), optional
+    length : float
+        The unit in which the L2 term measures weights: as if rows were divided by it.
 
     >>> Rows(2, np.array([1.0, 10.0]))(np.eye(2))
     array([[1. , 0. ],
@@ -41,15 +47,20 @@ class Rows:
 
     width: int
     scales: np.ndarray | None = None
+    shift: np.ndarray | None = None
+    length: float = 1.0
     _schema = Fields(
-        width=Size("d"), scales=optional(Array("d", at_least=1 / LARGEST, dtype="float64", order="C"))
+        width=Size("d"),
+        scales=optional(Array("d", at_least=1 / LARGEST, dtype="float64", order="C")),
+        shift=optional(Array("d", dtype="float64", order="C")),
+        length=Number(above=0),
     )
 
     def __call__(self, X: Any) -> Any:
-        return divided(X, self.scales)
+        return moved(X, self.shift, self.scales)
 
     def for_rows(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of these features as weights of the rows as they are."""
+        """Weights of these features as weights of the rows as they are; features run along the last axis."""
         return weights if self.scales is None else weights / self.scales
 
 
@@ -63,7 +74,7 @@ class RandomFourier:
         Features; the error of a kernel's value is about 1 / sqrt(n_components).
     gamma : float or "scale"
         Width of the kernel; "scale" is 1 / (number of features * their variance), from up to 1,000 of the rows of a
-        fit or of a stream's first chunk.
+        fit or of a stream's first chunk. Columns are measured from their medians for that.
 
     Examples
     --------
@@ -107,9 +118,11 @@ class FourierMap:
     def width(self) -> int:
         return len(self.offsets)
 
-    def for_rows_divided_by(self, scales: np.ndarray | None) -> FourierMap:
-        """The map that makes of rows what this one makes of them after their columns were divided."""
-        return self if scales is None else replace(self, directions=self.directions / scales[:, None])
+    def after(self, rows: Rows) -> FourierMap:
+        """The map that makes of rows what this one makes of them once they were shifted and divided."""
+        directions = np.ascontiguousarray(rows.for_rows(self.directions.T).T)
+        offsets = self.offsets if rows.shift is None else self.offsets - rows.shift @ directions
+        return replace(self, directions=directions, offsets=offsets)
 
     def __call__(self, X: Any) -> np.ndarray:
         features = np.empty((X.shape[0], self.width), np.float32)
@@ -121,13 +134,14 @@ class FourierMap:
 
 @dataclass(frozen=True)
 class Transformed:
-    """What a fitted transformer of scikit-learn makes of the rows."""
+    """What a fitted transformer of scikit-learn makes of the rows, each column less its shift."""
 
     transformer: Any
     width: int
+    shift: np.ndarray | None = None
 
     def __call__(self, X: Any) -> Any:
-        return ready(self.transformer.transform(X))
+        return moved(ready(self.transformer.transform(X)), self.shift, None)
 
 
 @dataclass(frozen=True)
@@ -167,7 +181,9 @@ class Joined:
         return np.hstack([part.toarray() if sparse.issparse(part) else part for part in features])
 
 
-def fit_map(model: Any, X: Any, rng: np.random.Generator, scale: bool | str = False) -> RowMap:
+def fit_map(
+    model: Any, X: Any, rng: np.random.Generator, scale: bool | str = False, centred: bool = False
+) -> RowMap:
     """The map that a model's name or description stands for.
 
     Parameters
@@ -177,8 +193,29 @@ def fit_map(model: Any, X: Any, rng: np.random.Generator, scale: bool | str = Fa
         two rows is 1: weights of kernels then say what they seem to say.
     scale : "auto" or bool
         Whether to divide each column of X by the size of its numbers first, where all kernels are named ones.
+    centred : bool
+        Whether rows are to be measured from their medians even where differences of rows keep all digits.
     """
-    return _fit_map(model, X, rng, None if sees_to_scales(model, scale) else scales_of(X, scale))
+    rows = None if sees_to_scales(model, scale) else _fit_rows(model, X, scale, centred)
+    return _fit_map(model, X, rng, rows, centred)
+
+
+def _fit_rows(model: Any, X: Any, scale: bool | str, centred: bool) -> Rows:
+    """The columns in units of their own, measured from where they lie."""
+    kernels = model if isinstance(model, list | tuple) else [model]
+    columns = columns_of(X)
+    # a width that somebody has chosen is in the unit of the rows
+    scales = scales_of(columns, scale, one_unit=any(_has_own_width(kernel) for kernel in kernels))
+    shift = shift_of(columns, scales is not None or centred or not _is_linear(model))
+    return Rows(X.shape[1], scales, shift, length_of_rows(columns.divided_by(scales), scale))
+
+
+def _is_linear(model: Any) -> bool:
+    return isinstance(model, str) and model == "linear"
+
+
+def _has_own_width(kernel: Any) -> bool:
+    return isinstance(kernel, RandomFourier) and kernel.gamma != "scale"
 
 
 def sees_to_scales(model: Any, scale: bool | str) -> bool:
@@ -193,19 +230,20 @@ def sees_to_scales(model: Any, scale: bool | str) -> bool:
     return True
 
 
-def _fit_map(model: Any, X: Any, rng: np.random.Generator, scales: np.ndarray | None) -> RowMap:
+def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None, centred: bool) -> RowMap:
     if isinstance(model, list | tuple):
         if not model:
             raise InputError("model is an empty list: name at least one kernel")
-        parts = tuple(_fit_map(part, X, rng, scales) for part in model)
+        parts = tuple(_fit_map(part, X, rng, rows, centred) for part in model)
         sample = sample_of(X)
         scales = np.array([1 / np.sqrt(_mean_squared_distance(part(sample))) for part in parts])
         return Joined(parts, scales)
-    if isinstance(model, str) and model == "linear":
-        return Rows(X.shape[1], scales)
+    rows = Rows(X.shape[1]) if rows is None else rows
+    if _is_linear(model):
+        return rows
     if isinstance(model, RandomFourier) or (isinstance(model, str) and model == "rff"):
         described = model if isinstance(model, RandomFourier) else RandomFourier()
-        return described.fit(divided(sample_of(X), scales), rng).for_rows_divided_by(scales)
+        return described.fit(rows(sample_of(X)), rng).after(rows)
     if isinstance(model, type):
         raise InputError(
             f"model must be an object, not the class {model.__name__}: write {model.__name__}(...)"
@@ -213,8 +251,9 @@ def _fit_map(model: Any, X: Any, rng: np.random.Generator, scales: np.ndarray | 
     if hasattr(model, "fit") and hasattr(model, "transform"):
         from sklearn.base import clone
 
-        transformer = clone(model).fit(X)
-        return Transformed(transformer, transformer.transform(X[:1]).shape[1])
+        features = Transformed(clone(model).fit(X), 0)
+        columns = columns_of(features(sample_of(X)))
+        return replace(features, width=len(columns.usual), shift=shift_of(columns, centred))
     raise InputError(
         f"model must be 'linear', 'rff', a RandomFourier, a transformer, a torch module or a list of kernels, not "
         f"{model!r}"
@@ -229,7 +268,7 @@ def is_map_of(row_map: RowMap, model: Any) -> bool:
     """
     if isinstance(model, list | tuple):
         return isinstance(row_map, Joined) and len(row_map.parts) == len(model)
-    if isinstance(model, str) and model == "linear":
+    if _is_linear(model):
         return isinstance(row_map, Rows)
     if isinstance(model, RandomFourier) or (isinstance(model, str) and model == "rff"):
         width = model.n_components if isinstance(model, RandomFourier) else RandomFourier().n_components
@@ -263,20 +302,44 @@ def features_of(X: Any, row_map: RowMap, most_bytes: int | None = None) -> Any:
     return Mapped(X, row_map)
 
 
-def scores_of(X: Any, row_map: RowMap, w: np.ndarray) -> np.ndarray:
-    """Products of the features with weights, some rows at a time."""
+def scores_of(X: Any, row_map: RowMap, w: np.ndarray, centre: np.ndarray | None = None) -> np.ndarray:
+    """Products of the features with weights, less that of the centre, some rows at a time."""
+    level = level_of(row_map, w, centre)
     if isinstance(row_map, Rows):
-        return np.asarray(X @ row_map.for_rows(w), dtype=np.float64)
+        return np.asarray(X @ row_map.for_rows(w), dtype=np.float64) - level
     scores = np.empty(X.shape[0])
     for block in row_blocks(X.shape[0], row_map.width):
         scores[block] = row_map(X[block]) @ w
-    return scores
+    return scores - level
+
+
+def centre_of(X: Any, row_map: RowMap) -> np.ndarray:
+    """Mean of the features of some rows, from which scores are measured.
+
+    A score is known up to a constant, as only differences are learned. Two fits to much the same rows agree about the
+    scores of these rows measured from their mean; about scores measured from 0 they may differ by any number of
+    spreads, if 0 is far away.
+    """
+    return np.asarray(row_map(sample_of(X)).mean(axis=0, dtype=np.float64)).ravel()
+
+
+def level_of(row_map: RowMap, w: np.ndarray, centre: np.ndarray | None) -> Any:
+    """What to subtract from products of rows with weights (of features, along the last axis) for their scores."""
+    level = 0.0 if centre is None else w @ centre
+    if isinstance(row_map, Rows) and row_map.shift is not None:
+        level = level + row_map.for_rows(w) @ row_map.shift
+    return level
 
 
 def _usual_gamma(X: Any) -> float:
     """1 / (number of features * variance of all numbers), as scikit-learn has it."""
     rows = sample_of(X)
-    variance = float(np.var(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64))
+    if sparse.issparse(rows):
+        count = rows.shape[0] * rows.shape[1]
+        numbers = rows.data.astype(np.float64)
+        variance = float(numbers @ numbers / count - (numbers.sum() / count) ** 2)
+    else:
+        variance = float(np.var(rows, dtype=np.float64))
     return 1 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 

@@ -65,12 +65,19 @@ def is_network(model: Any) -> bool:
 
 
 class FittedNetwork:
-    """A module with its optimiser, and for a distance the threshold."""
+    """A module with its optimiser, and for a distance the threshold.
 
-    def __init__(self, model: Any, is_metric: bool):
+    Parameters
+    ----------
+    between : array or CSR matrix
+        Rows whose mean score is 0: only differences of scores are learned, and two fits to much the same rows may
+        differ in their scores by any constant.
+    """
+
+    def __init__(self, model: Any, is_metric: bool, between: Any):
         torch = optional("torch", "a network", "'nearer[torch]'")
         self.network = model if isinstance(model, Network) else Network(model)
-        self.is_metric = is_metric
+        self.is_metric, self.between, self._level = is_metric, between, 0.0
         try:
             self.module = copy.deepcopy(self.network.module).to(self.network.device)
         except RuntimeError as error:
@@ -85,7 +92,11 @@ class FittedNetwork:
         self.optimiser = torch.optim.Adam(shrunk + free, lr=self.network.learning_rate)
 
     def outputs(self, X: Any) -> np.ndarray:
-        """Scores (rows,) or embeddings (rows, p) in float64, some rows at a time."""
+        """Scores (rows,), measured from their mean, or embeddings (rows, p) in float64."""
+        return self._outputs(X) - self._level
+
+    def _outputs(self, X: Any) -> np.ndarray:
+        """What the module makes of rows, some at a time."""
         import torch
 
         self.module.eval()
@@ -116,6 +127,8 @@ class FittedNetwork:
             self.module.load_state_dict(before[0])
             with torch.no_grad():
                 self.threshold.copy_(before[1])
+        if not self.is_metric:
+            self._level = _mean(self._outputs(self.between))
         return found
 
     def margins(self, X: Any, rows: np.ndarray, others: np.ndarray) -> Any:
@@ -157,6 +170,12 @@ class FittedNetwork:
                 "each"
             )
         return out
+
+
+def _mean(scores: np.ndarray) -> float:
+    """Of the scores that are finite, and 0 of none."""
+    finite = scores[np.isfinite(scores)]
+    return float(finite.mean()) if len(finite) else 0.0
 
 
 class _Parameters:

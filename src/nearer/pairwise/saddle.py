@@ -56,6 +56,7 @@ class SOLAM(PairSolver):
     draws: str = "balanced"
     name: ClassVar[str] = "solam"
     losses: ClassVar[frozenset[str] | None] = frozenset({"square"})
+    centred: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("passes", self.passes)

@@ -116,6 +116,8 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     True
     """
 
+    #: of the last call in this process: a model that was loaded has had none
+    diverged_ = False
     _saved_attributes = ("held_", "names_", "n_seen_", "seed_", "kept_indices_", "kept_weights_")
 
     def __init__(

@@ -103,8 +103,8 @@ def fitted_to_squares(*configurations: np.ndarray) -> tuple[np.ndarray, ...]:
     Their order by distance is that of the points given, to the last bit.
 
     >>> fitted_to_squares(np.array([[1e200], [3e200]]))[0].round(2)
-    array([[0.3],
-           [0.9]])
+    array([[0.33],
+           [0.98]])
     """
     wide = [points.astype(np.float64, copy=False) for points in configurations]
     ranges = [

@@ -112,7 +112,9 @@ def test_learning_goes_on_after_divergence_with_smaller_steps(noisy, tmp_path):
     assert not online.diverged_
     assert online.n_seen_ == len(noisy)
     nearer.save(online, tmp_path / "model.nearer")
-    again = nearer.load(tmp_path / "model.nearer").partial_fit(noisy)
+    again = nearer.load(tmp_path / "model.nearer")
+    assert not again.diverged_
+    again.partial_fit(noisy)
     np.testing.assert_array_equal(again.kernel_, online.partial_fit(noisy).kernel_)
 
 

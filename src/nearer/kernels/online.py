@@ -136,6 +136,8 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     True
     """
 
+    #: of the last call in this process: a model that was loaded has had none
+    diverged_ = False
     _schema = Saved(
         params={
             "n_objects": optional(Integer(1, 2**31)),

@@ -115,12 +115,13 @@ class Text(Spec):
 
 @dataclass(frozen=True)
 class Number(Spec):
-    """A number within bounds; with `finite=False` also NaN and infinity."""
+    """A number within bounds; with `finite=False` also NaN and infinity. Below `smallest` in size, only 0 is one."""
 
     at_least: float = -math.inf
     at_most: float = math.inf
     above: float = -math.inf
     finite: bool = True
+    smallest: float = 0.0
 
     def takes(self, value: Any) -> bool:
         return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
@@ -132,6 +133,7 @@ class Number(Spec):
             need(not self.finite, f"{where} is {value}")
             return value
         check_bounds(value, value, self, where, "be a number")
+        need(value == 0 or abs(value) >= self.smallest, f"{where} is {value}, next to nothing")
         return value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from nearer._schema.base import MOST, Flag, Integer, Number, SchemaError, Sizes, Spec, Text
 from nearer._schema.containers import MayLack, optional, read_entries
 
-#: settings beyond this overflow where they are squared
+#: the squares of settings beyond this overflow, and those of settings below its inverse vanish
 _LARGEST_SETTING = 1e100
 
 
@@ -94,7 +94,11 @@ class _OwnSettings(Part):
 
 
 SETTING = optional(
-    Flag(), Integer(-MOST, 10**9), Number(-_LARGEST_SETTING, _LARGEST_SETTING), Text(), _OwnSettings()
+    Flag(),
+    Integer(-MOST, 10**9),
+    Number(-_LARGEST_SETTING, _LARGEST_SETTING, smallest=1 / _LARGEST_SETTING),
+    Text(),
+    _OwnSettings(),
 )
 
 

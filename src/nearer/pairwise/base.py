@@ -76,7 +76,7 @@ class PairSolver(ABC):
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is watched for, not warned of
             run = self._run_stream if stream else self._run_batch
             run(pairs, loss, regularization, rng, watch)
-        if not np.isfinite(state.w).all():
+        if not state.is_sound():
             state.w = before
             watch.stop("diverged")
         return state

@@ -144,7 +144,7 @@ def run_drawn(
             state.positives = max(state.positives, source.n_rows)
             solver._schedule(course, loss, regularization, watch)
     solver._keep(course, state)
-    if not np.isfinite(state.w).all():
+    if not state.is_sound():
         state.w = before
         watch.stop("diverged")
     return state

@@ -190,6 +190,10 @@ class State:
         for side in SIDES:
             _check_kept(side, arrays, len(self.w))
 
+    def is_sound(self) -> bool:
+        """Whether the weights are numbers whose squares are numbers too; otherwise the run has diverged."""
+        return bool((np.abs(self.w) <= LARGEST).all())  # a comparison with NaN is false
+
     @property
     def is_metric(self) -> bool:
         """Whether the weights are those of a distance, with a threshold behind them."""

@@ -7,6 +7,15 @@ as they are, with weights learned; *network*, two layers of 64 ReLU units in tor
 regression (C = 1) on the rows, on its own random features (`RBFSampler`) and on Nyström features, of equal number; and
 `HistGradientBoostingClassifier` as it comes. Nothing is tuned to a data set. Time is that of one core for the fit,
 features included, scaling and scoring left out.
+
+What comes out: several kernels are not worth their time. With 1,000 features they take 9 to 12 times as long as one
+kernel, end behind it on all splits of ijcnn1, and ahead on three of five of covtype. A small network is level with
+gradient boosting and takes 6 to 14 times as long. Random features gain 0.04 to 0.05 of AUC over a line, and with the
+hinge over pairs 0.003 to 0.006 over logistic regression on as many of them, in two thirds of its time.
+
+Checks compare within a split and take the median of the differences or ratios. The tables below have the median of each
+rival by itself. With five splits that differ more than the rivals do, the two need not agree: the difference of two
+medians is not the median of the differences. Which rival is ahead is for the checks to say.
 """
 
 from __future__ import annotations
@@ -159,8 +168,14 @@ def summarise(rows: Rows, settings: dict[str, Any]) -> list[Table]:
     """The checks, and AUC and time on each data set."""
     shown = [data for data in settings["data"] if any(row["cell"]["data"] == data for row in rows)]
     tables = [checks(check for data in shown for check in _checks(rows, settings, data))]
+    tables[
+        0
+    ].note = (
+        "Medians over splits of the difference or ratio within a split, and on how many splits it is enough."
+    )
     for data in shown:
-        table = Table(f"{data}: medians with quartiles", ["", "test AUC", "seconds of one core"])
+        table = Table(f"{data}: each by itself", ["", "test AUC", "seconds of one core"])
+        table.note = "Medians over splits with quartiles. To compare two rivals, see the checks."
         for name in _order(settings):
             aucs = _values(rows, data, name, "auc")
             if aucs:
@@ -182,29 +197,33 @@ def _checks(rows: Rows, settings: dict[str, Any], data: str) -> Iterator[tuple[s
         (NETWORK, BOOSTED, -0.005),
     )
     for one, other, least in wanted:
-        gain = _middle(rows, data, one, other, "auc", np.subtract)
+        gains = _within(rows, data, one, other, "auc", np.subtract)
+        gain = median(gains)
         holds = None if gain is None else gain >= least
+        enough = f" ({sum(value >= least for value in gains)} of {len(gains)})"
         yield (
             f"{data}: AUC, {one} - {other}",
             f"at least {least:g}",
-            "-" if gain is None else f"{gain:+.4f}",
+            "-" if gain is None else f"{gain:+.4f}{enough}",
             holds,
         )
     for one, other in ((names["ours"], names["sampler"]), (NETWORK, BOOSTED)):
-        ratio = _middle(rows, data, one, other, "seconds", np.divide)
+        ratios = _within(rows, data, one, other, "seconds", np.divide)
+        ratio = median(ratios)
         yield (
             f"{data}: time, {one} / {other}",
             "at most 1",
-            digits(ratio),
+            digits(ratio)
+            + ("" if ratio is None else f" ({sum(value <= 1 for value in ratios)} of {len(ratios)})"),
             None if ratio is None else ratio <= 1,
         )
 
 
-def _middle(rows: Rows, data: str, one: str, other: str, what: str, how: Any) -> Number:
-    """Median over splits of a difference or a ratio within the split."""
+def _within(rows: Rows, data: str, one: str, other: str, what: str, how: Any) -> list[float]:
+    """The difference or ratio of two rivals within every split."""
     there = [row["results"] for row in rows if row["cell"]["data"] == data]
     both = [results for results in there if one in results and other in results]
-    return median([float(how(results[one][what], results[other][what])) for results in both])
+    return [float(how(results[one][what], results[other][what])) for results in both]
 
 
 def _weights_table(rows: Rows, settings: dict[str, Any], shown: list[str]) -> Table:

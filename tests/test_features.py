@@ -74,7 +74,7 @@ def test_each_setting_can_be_fixed(problem):
     assert FeatureMap(alpha=0.01).fit(*problem).alpha_ == 0.01
     assert FeatureMap(gamma="scale").fit(*problem).gamma_ == pytest.approx(1 / 4)
     raw = FeatureMap(gamma="scale", standardise=False).fit(*problem)
-    assert raw.gamma_ == pytest.approx(1 / (4 * problem[0].var()))
+    assert raw.gamma_ == pytest.approx(1 / (4 * problem[0].var(axis=0).mean()))
 
 
 def test_units_do_not_matter_when_standardised(problem):
@@ -176,3 +176,17 @@ def test_bad_data(problem):
         place.transform([1.0, 2.0, 3.0, 4.0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         FeatureMap().fit(features, points[:-1])
+
+
+@pytest.mark.parametrize("gamma", ["auto", "scale", 0.3])
+@pytest.mark.parametrize("standardise", [True, False])
+def test_what_features_are_measured_from_does_not_matter(standardise, gamma):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(80, 3))
+    points = np.stack([np.sin(features[:, 0]), features[:, 1]], axis=1)
+    far = features + [0.0, 1e3, 1e8]
+    one, other = (
+        FeatureMap(standardise=standardise, gamma=gamma).fit(X[:60], points[:60]) for X in (features, far)
+    )
+    assert other.gamma_ == pytest.approx(one.gamma_, rel=1e-6)
+    np.testing.assert_allclose(other.transform(far[60:]), one.transform(features[60:]), atol=1e-4)

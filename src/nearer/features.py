@@ -42,8 +42,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Strength of the regularisation, above 0. `"auto"` chooses from 1e-6 to 100 the value with the smallest
         leave-one-out error.
     standardise : bool, default=True
-        Bring every feature to mean 0 and variance 1 first, so that units do not matter. Switch it off where
-        the features have one unit and their spread means something, such as principal components.
+        Bring every feature to variance 1 first, so that units do not matter. Switch it off where the features
+        have one unit and their spread means something, such as principal components. What features are
+        measured from never matters: they are brought to mean 0 in any case.
 
     Attributes
     ----------
@@ -215,9 +216,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _centre_and_scale(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wide = features.astype(np.float64)
-        if not self.standardise:
-            return np.zeros(wide.shape[1]), np.ones(wide.shape[1])
         mean, scale = wide.mean(axis=0), wide.std(axis=0)
+        if not self.standardise:  # the kernel sees differences alone, but far from 0 they lose digits
+            return mean, np.ones(wide.shape[1])
         # a constant feature says nothing: rounding of its mean must not be blown up to variance 1
         constant = scale <= 10 * np.finfo(features.dtype).eps * np.abs(mean)
         return mean, np.where(constant, 1.0, scale)

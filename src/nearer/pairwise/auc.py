@@ -61,15 +61,17 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     model : "linear", "rff" or any other model of `PairwiseLearner`
         What scores rows.
     regularization : float
-        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss.
+        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss. Weights are those of columns of size 1
+        or, where most numbers are 0, of rows whose usual length is 1, unless `scale=False`.
     scale : "auto" or bool
         Whether each column is divided by the size of its numbers before learning: columns in larger units would
-        drown the others. "auto": where the largest is over 20 times as large as a quarter of them. `coef_` is in the
+        drown the others. "auto": in a table of measurements always; where most numbers equal their column's median,
+        as in texts and flags, if the largest size is over 20 times as large as a quarter of them. `coef_` is in the
         units of the rows. In a stream the first chunk decides. Transformers and networks get rows as they are.
     threshold : {"balanced", "f1", "accuracy", "prior"} or float
         What `predict`'s threshold makes highest: the mean of both classes' recalls; F1 of the second class; the
         share of right answers; or "prior" calls as many rows positive as there are. A number is the threshold
-        itself.
+        itself, of scores that are 0 at the mean row.
     calibration : {"sigmoid", "isotonic"}
         How scores become probabilities.
     held_out : float
@@ -93,7 +95,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     coef_ : array (1, n_features)
         Weights of linear scores; with "rff" and the like, of the features that these make.
     intercept_ : array (1,)
-        Minus the threshold.
+        What `decision_function` adds to the rows times `coef_`.
     kernel_weights_ : array
         With a list of kernels: the weight of each.
     result_ : nearer.solvers.Result
@@ -105,6 +107,9 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
 
     Notes
     -----
+    Pairs tell scores up to a constant, so that scores are measured from that of the mean row (of up to 1,000 rows of
+    the fit, or of a stream's first chunk). What a column is measured from then makes no difference to any result.
+
     In a stream nothing is held out: every chunk is scored before it is learned from, and the last 1,000 scores of
     either class are kept, with the number of rows that they stand for. The first chunk has no such scores, and
     those after learning stand for them until the second comes.

@@ -69,10 +69,12 @@ class PairwiseLearner(PairwiseModel):
         "olp", "opauc" and "solam" are for "auc"; "opauc" and "solam" for the square loss; "exact" for "auc" and
         "ranking". With metrics, functions and networks: "adadsg" or "dsgd".
     regularization : float
-        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss.
+        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss. Weights are those of columns of size 1
+        or, where most numbers are 0, of rows whose usual length is 1, unless `scale=False`.
     scale : "auto" or bool
         Whether each column is divided by the size of its numbers before learning: columns in larger units would
-        drown the others. "auto": where the largest is over 20 times as large as a quarter of them. `coef_` is in the
+        drown the others. "auto": in a table of measurements always; where most numbers equal their column's median,
+        as in texts and flags, if the largest size is over 20 times as large as a quarter of them. `coef_` is in the
         units of the rows. In a stream the first chunk decides. Transformers and networks get rows as they are.
     n_components : int, optional
         Dimensions of a learned distance with `pair="metric"`; by default as many as there are features, but at most 32.
@@ -208,7 +210,7 @@ class PairwiseLearner(PairwiseModel):
 
     @available_if(_is_scores)
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Scores of rows; only their order means something."""
+        """Scores of rows, 0 at the mean row of the fit; only their differences mean something."""
         return self._scores(X)
 
     def score(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> float:

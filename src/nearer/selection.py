@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from nearer._chance import silent_trials, warn_of_trials
 from nearer._given import as_comparisons
 from nearer._random import generator
 from nearer._validation import whole
@@ -131,10 +132,13 @@ def choose_dimension(
         ]
         for dimension in dimensions
     ]
-    return DimensionChoice(dimensions, np.array(errors))
+    choice = DimensionChoice(dimensions, np.array(errors))
+    warn_of_trials(float(choice.mean_errors.min()), comparisons, len(comparisons))
+    return choice
 
 
 def _fitted(
     template: OrdinalEmbedding, dimension: int, seed: int, comparisons: Comparisons
 ) -> OrdinalEmbedding:
-    return clone(template).set_params(n_components=dimension, random_state=seed).fit(comparisons)
+    with silent_trials():
+        return clone(template).set_params(n_components=dimension, random_state=seed).fit(comparisons)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._chance import warn_of_trials
 from nearer._course import Course
 from nearer._estimating import check_learnable, that_count, watched
 from nearer._given import as_comparisons
@@ -152,6 +153,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
             choice = self._choose(course, start)
             objective = self._objective(course.comparisons, choice.penalty)
             factor, result = self._solve(course, objective, choice)
+        if choice.errors:
+            warn_of_trials(min(choice.errors.values()), course.comparisons, choice.n_held_out)
         self.loss_, self.trace_penalty_ = objective.loss, choice.penalty
         self.kernel_ = factor @ factor.T
         self.names_ = comparisons.names

@@ -23,7 +23,6 @@ CACHE = 2**20  # bytes of the second-level cache
 TIE = 0.001
 EARLY = (1024, 4096, 16_384)
 #: of a claim that was not seen: what was run is not all that the paper did
-NOT_REPRODUCED = "**not reproduced**"
 
 
 def trials(rows: Iterable[dict[str, Any]], data: str, part: str = "race") -> list[Results]:

@@ -55,7 +55,7 @@ class TestResponses:
         )
 
     def test_zeros_and_ones_are_ambiguous(self):
-        with pytest.raises(InputError, match="pass zero='second' or zero='undecided'"):
+        with pytest.raises(InputError, match=r"zero='second' if .* or zero='undecided' if"):
             Comparisons.from_responses(ROWS, [1, 0, 0, 1])
         assert list(Comparisons.from_responses(ROWS, [1, 0, 0, 1], zero="second"))[1] == (1, 3, 2)
         assert Comparisons.from_responses(ROWS, [1, 0, 0, 1], zero="undecided").n_dropped == 2
@@ -65,9 +65,7 @@ class TestResponses:
 
     def test_ones_and_twos_are_ambiguous(self):
         for responses in ([1, 2, 2, 1], [1.0, 2.0, 2.0, 0.0]):
-            with pytest.raises(
-                InputError, match="pass coding='signs' or coding='position', or write 1 and -1"
-            ):
+            with pytest.raises(InputError, match=r"coding='position' if .* or coding='signs' if"):
                 Comparisons.from_responses(ROWS, responses)
         c = Comparisons.from_responses(ROWS, [1, 2, 2, 0], coding="position")
         assert list(c) == [(0, 1, 2), (1, 3, 2), (3, 1, 0)]
@@ -82,14 +80,14 @@ class TestResponses:
     def test_the_object_chosen(self):
         expected = [(0, 2, 1), (1, 2, 3), (3, 1, 0), (2, 3, 0)]
         with pytest.raises(
-            InputError, match=r"the responses \(1, 2, 3\) .*the objects chosen.*coding='object'"
+            InputError, match=r"the responses \(1, 2, 3\) .*coding='object' if they are the objects chosen"
         ):
             Comparisons.from_responses(ROWS, [2, 2, 1, 3])
         assert list(Comparisons.from_responses(ROWS, [2, 2, 1, 3], coding="object")) == expected
         names = np.array(["cat", "dog", "car", "bus"])
         c = Comparisons.from_responses(names[ROWS], ["car", "CAR", "dog", "bus"], names=names)
         assert list(c) == expected
-        with pytest.raises(InputError, match=r"row 0 .*could be the position or the name.*coding='object'"):
+        with pytest.raises(InputError, match=r"row 0 .*could be a position or the name.*coding='object'"):
             Comparisons.from_responses([["x", "b", "a"]], ["a"])
         assert named(Comparisons.from_responses([["x", "b", "a"]], ["a"], coding="object")) == [
             ("x", "a", "b")

@@ -129,7 +129,7 @@ class TestFrames:
         assert named(c) == [("cat", "dog", "car"), ("dog", "cat", "car")]
         assert c.weights.tolist() == [1, 2.5]
         assert c.ignored_columns == ("id",)
-        with pytest.raises(InputError, match=r"'x', 'y', 'z' .*or use Comparisons.from_frame with columns="):
+        with pytest.raises(InputError, match=r"'x', 'y', 'z' .*; use Comparisons.from_frame with columns="):
             Comparisons(make({"x": [0], "y": [1], "z": [2]}))
         with pytest.raises(InputError, match="add the column 'weight' to the frame"):
             Comparisons(frame, weights=[1, 2])

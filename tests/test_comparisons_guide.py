@@ -8,6 +8,9 @@ from pathlib import Path
 GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "comparisons.md"
 
 
+EXAMPLES = ("reference_image", "option1", "option2", "image_left", "image_right")
+
+
 def test_code_runs_in_order(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
@@ -35,7 +38,7 @@ def test_every_public_name_is_mentioned():
 
 
 def test_tables_of_column_names_are_true():
-    from nearer._tables.columns import _ALIASES, _CHOICE
+    from nearer._tables.names import ALIASES, CHOICES, MORE_ANCHORS, PRESSES, STEMS
 
     text = GUIDE.read_text()
     parts = {
@@ -47,10 +50,12 @@ def test_tables_of_column_names_are_true():
         "group": ("group",),
     }
     for row, roles in parts.items():
-        known = {alias for role in roles for alias in _ALIASES[role]}
-        assert shown_in(text, row) == known - {"centre"}
-    assert {*_ALIASES["response"], *_CHOICE} <= shown_in(text, "response")
-    assert {*_ALIASES["odd"]} <= shown_in(text, "odd one")
+        known = {alias for role in roles for alias in ALIASES[role]}
+        assert shown_in(text, row) - ({*MORE_ANCHORS, *STEMS, *EXAMPLES} - known) == known - {"centre"}
+    assert {*MORE_ANCHORS} <= shown_in(text, "triplet")
+    assert {*STEMS} <= shown_in(text, "options")
+    assert {*ALIASES["response"], *CHOICES, *PRESSES} <= shown_in(text, "response")
+    assert {*ALIASES["odd"]} <= shown_in(text, "odd one")
 
 
 def shown_in(text, row):

@@ -100,7 +100,7 @@ class TestCsv:
     def test_zeros_and_ones(self, write):
         path = write("i,j,k,response\n0,1,2,0\n0,1,3,1\n")
         with pytest.raises(
-            InputError, match=r"answers.csv, line 2: the responses are all 0 or 1.*zero='second'"
+            InputError, match=r"answers.csv, line 2: the responses \(0, 1\) .*codes=.*zero='second'"
         ):
             Comparisons.read(path)
         assert list(Comparisons.read(path, zero="second")) == [(0, 2, 1), (0, 1, 3)]

@@ -173,7 +173,7 @@ class TestParquetAndNpz:
         np.savez(path, triplets=[[0, 1, 1]])
         with pytest.raises(InputError, match=r"a.npz, row 0 \(counting from 0\): \(0, 1, 1\)"):
             Comparisons.read(path)
-        with pytest.raises(InputError, match="columns, zero and coding are for tables"):
+        with pytest.raises(InputError, match="columns, zero, coding and codes are for tables"):
             Comparisons.read(path, columns={"anchor": 0})
 
     @pytest.mark.parametrize(

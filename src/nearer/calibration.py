@@ -58,6 +58,7 @@ class Choice:
     seconds: float = 0.0
     evaluations: int = 0
     stopped: str | None = None
+    n_held_out: int = 0  # rows judged, all splits together
 
 
 class _Ended(Exception):  # noqa: N818 - a user's wish or a spent budget, not an error
@@ -138,6 +139,7 @@ class Trials:
             seconds=self.course.seconds,
             evaluations=self.course.evaluations,
             stopped=stopped,
+            n_held_out=sum(len(held) for _, held in self.paths[0].splits) if self.paths else 0,
         )
 
     def _can_hold_out(self) -> bool:

@@ -91,6 +91,7 @@ class Comparisons(Builders, Operations):
         n_objects: int | None = None,
         coding: Coding | None = None,
         zero: Zero | None = None,
+        codes: Mapping[str, Any] | None = None,
         first_index: int | None = None,
         invalid: Invalid = "error",
     ) -> Self:
@@ -122,6 +123,10 @@ class Comparisons(Builders, Operations):
             position or an object.
         zero : {"undecided", "second"}, optional
             What a response of 0 means, needed only where all are 0 or 1.
+        codes : mapping, optional
+            What stands for the `first` and the `second` option (and for the `third` object, where a column tells the
+            odd one), where responses are keys, buttons or numbers from 0: `{"first": 0, "second": 1}`, `{"first": "f",
+            "second": "j"}`. `undecided` is left out like 0; a list holds several codes for one answer.
         first_index : {0, 1}, optional
             The number of the first object in a file of indices. By default 0, with a warning where the smallest
             index is 1.
@@ -149,6 +154,7 @@ class Comparisons(Builders, Operations):
                 n_objects=n_objects,
                 coding=coding,
                 zero=zero,
+                codes=codes,
                 first_index=first_index,
                 invalid=invalid,
             )

@@ -23,6 +23,7 @@ from nearer._comparing.first_index import refuse_for_names, warn_of_one
 from nearer._files import replacing
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.columns import layout_of
+from nearer._tables.unused import SAMPLE_ROWS, warn_of_unused
 from nearer._tables.writing import arrow_table, write_text
 from nearer.errors import InputError
 
@@ -97,9 +98,9 @@ def _read_any(
         return read_jsonl(path, columns, wanted)
     if kind == "parquet":
         return _read_parquet(path, columns, wanted)
-    if columns is not None or wanted.zero is not None or wanted.coding is not None:
+    if any(setting is not None for setting in (columns, wanted.zero, wanted.coding, wanted.codes)):
         raise InputError(
-            f"{path}: columns, zero and coding are for tables, not for npz files; leave them out"
+            f"{path}: columns, zero, coding and codes are for tables, not for npz files; leave them out"
         )
     return _read_npz(path, wanted)
 
@@ -122,7 +123,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
     from pyarrow import parquet
 
     from nearer._tables.cells import is_text
-    from nearer._tables.frames import holds_indices
+    from nearer._tables.frames import holds_indices, rows_of
 
     try:
         schema = parquet.read_schema(path)
@@ -148,7 +149,9 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
             raise InputError(f"{path}: the file holds no comparison")
         for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=False):
             assembler.add(batch.select(chosen))
-    return assembler.finish()
+        fields = assembler.finish()
+        warn_of_unused(layout, columns, lambda: rows_of(next(file.iter_batches(SAMPLE_ROWS))), str(path))
+    return fields
 
 
 def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._blas import one_thread
+from nearer._chance import warn_of_trials
 from nearer._comparing.joining import joined
 from nearer._compiling import compiling
 from nearer._course import Course
@@ -278,6 +279,9 @@ class OrdinalEmbedding(BaseEstimator):
                 course, init, choice, goes_on=chosen is not None or bool(choice.errors)
             )
             finish(result)
+        if choice.errors:
+            least = min(error for errors in choice.errors.values() for error in errors.values())
+            warn_of_trials(least, course.comparisons, choice.n_held_out)
         self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.l2
         self.result_ = replace(result, details=self._details(choice, compile_seconds()))
         self.embedding_ = points

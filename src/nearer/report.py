@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import nearer
+from nearer._chance import at_chance
 from nearer._files import replacing
 from nearer._models import map_of, share_on_map
 from nearer._words import counted, readable_seconds
@@ -137,7 +138,9 @@ def _facts(
 ) -> Iterable[Fact]:
     if test is not None:
         unseen = f"of {counted(len(test), 'unseen comparison')}"
-        yield Fact("Held-out accuracy", f"{estimator.score(test):.1%}", unseen)
+        accuracy = estimator.score(test)
+        guessing = ", no better than guessing" if at_chance(accuracy, test) else ""
+        yield Fact("Held-out accuracy", f"{accuracy:.1%}", unseen + guessing)
     if train is not None:
         about = f"of {counted(len(train), 'comparison')}"
         yield Fact("Training accuracy", f"{estimator.score(train):.1%}", about)

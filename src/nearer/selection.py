@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from nearer._chance import silent_trials, warn_of_trials
 from nearer._given import as_comparisons
 from nearer._random import generator
 from nearer._validation import whole
@@ -146,10 +147,12 @@ def choose_dimension(
             f"{choice.best} dimensions, the most tried, have clearly the least held-out error, so that more may have "
             f"less still: try up to {2 * choice.best}"
         )
+    warn_of_trials(float(choice.mean_errors.min()), comparisons, len(comparisons))
     return choice
 
 
 def _fitted(
     template: OrdinalEmbedding, dimension: int, seed: int, comparisons: Comparisons
 ) -> OrdinalEmbedding:
-    return clone(template).set_params(n_components=dimension, random_state=seed).fit(comparisons)
+    with silent_trials():
+        return clone(template).set_params(n_components=dimension, random_state=seed).fit(comparisons)

@@ -186,7 +186,7 @@ def test_settings_are_called_as_they_are_typed(run, fitted, options, part):
 def test_what_is_for_tables_is_called_as_it_is_typed(run, tmp_path):
     run("simulate", "--comparisons", 10, "--out", "a.npz")
     refused = run("convert", "a.npz", "b.csv", "--zero", "second")
-    assert_one_sentence(refused, "a.npz: --columns, --zero and --coding are for tables")
+    assert_one_sentence(refused, "a.npz: --columns, --zero, --coding and --codes are for tables")
     assert_one_sentence(run("convert", "a.npz", "b.csv", "--no-header"), "a.npz: --header is for csv")
 
 

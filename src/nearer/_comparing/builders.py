@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 
 from nearer._comparing.checks import Invalid, as_integers, as_labels, as_rows, checked, per_row
 from nearer._comparing.container import Container, is_frame
-from nearer._comparing.faults import fault_error, row_place
 from nearer._comparing.odd import both_triplets, odd_last
-from nearer._comparing.responses import Coding, Zero, answered, as_votes, oriented
+from nearer._comparing.responses import Coding, Zero, answered, as_votes, oriented, unreadable
 from nearer._comparing.screens import Lists, TrialFields, encoded, picked_of, probes_of
 from nearer.errors import InputError
 
@@ -25,6 +24,7 @@ class TableOptions(TypedDict, total=False):
     n_objects: int | None
     coding: Coding | None
     zero: Zero | None
+    codes: Mapping[str, Any] | None
     first_index: int | None
     invalid: Invalid
 
@@ -42,6 +42,7 @@ class Builders(Container):
         *,
         coding: Coding | None = None,
         zero: Zero | None = None,
+        codes: Mapping[str, Any] | None = None,
         **fields: Unpack[TrialFields],
     ) -> Self:
         """Questions "is i nearer to j or to k?" with their answers.
@@ -62,6 +63,10 @@ class Builders(Container):
             for the second; or the object chosen.
         zero : {"undecided", "second"}, optional
             What 0 means; needed only where all responses are 0 or 1, which may be booleans in disguise.
+        codes : mapping, optional
+            What stands for the `first` and for the `second` answer, where responses are codes such as keys or
+            buttons: `{"first": 0, "second": 1}`, `{"first": "f", "second": "j", "undecided": "space"}`. A list
+            holds several codes for one answer. Says all that `coding` and `zero` could say.
         **fields
             `n_objects`, `weights`, `annotators`, `groups`, `names` and `invalid` as for `Comparisons`.
 
@@ -71,17 +76,18 @@ class Builders(Container):
         >>> c = Comparisons.from_responses([[0, 1, 2], [0, 1, 3], [1, 2, 3]], [1, -3, 0])
         >>> list(c), c.weights.tolist(), c.n_dropped
         ([(0, 1, 2), (0, 3, 1)], [1.0, 3.0], 1)
+        >>> list(Comparisons.from_responses([[0, 1, 2], [0, 1, 3]], [0, 1], codes={"first": 0, "second": 1}))
+        [(0, 1, 2), (0, 3, 1)]
         """
         if is_frame(triplets):
             from nearer._tables.frames import questions_of_frame
 
             triplets = questions_of_frame(triplets)
         rows = as_rows(triplets)
-        votes = as_votes(responses, rows, zero, coding)
+        votes = as_votes(responses, rows, zero, coding, codes)
         bad = np.isnan(votes[:, 0])
         if bad.any() and fields.get("invalid", "error") == "error":
-            what = "the response is missing, unknown, infinite or a negative number of votes"
-            raise fault_error(row_place(int(np.argmax(bad))), what, int(bad.sum()), len(rows))
+            raise unreadable(responses, bad, settled=codes is not None or coding is not None)
         question, second_won, counts = answered(votes)
         n_dropped = int((~(votes > 0).any(axis=1)).sum())
         return cls._from_trials(
@@ -159,7 +165,7 @@ class Builders(Container):
         >>> list(c)
         [(0, 2, 1), (0, 2, 3), (0, 4, 1), (0, 4, 3)]
         """
-        offered, picked = Lists(shown), Lists(chosen)
+        offered, picked, given = Lists(shown), Lists(chosen), fields.get("names")
         is_mask = picked.flat.dtype.kind == "b"
         picks = picked.flat[:0].astype(np.int64) if is_mask else picked.flat
         (probes, cells, picks), fields = encoded(
@@ -169,7 +175,7 @@ class Builders(Container):
         taken = picked.as_mask(offered) if is_mask else picked_of(table, offered, picked.fill(picks), picked)
         screen, near, far = np.nonzero(taken[:, :, None] & (offered.mask & ~taken)[:, None, :])
         rows = np.column_stack([probes[screen], table[screen, near], table[screen, far]])
-        return cls._from_trials(rows, screen, len(table), **fields)
+        return cls._from_trials(rows, screen, len(table), **fields)._of_kept_rows(given)
 
     @classmethod
     def from_rankings(
@@ -203,7 +209,7 @@ class Builders(Container):
         """
         if pairs not in ("all", "adjacent"):
             raise InputError(f"pairs={pairs!r} is not known; pass 'all' or 'adjacent'")
-        ranked = Lists(ranking)
+        ranked, given = Lists(ranking), fields.get("names")
         (probes, cells), fields = encoded(probes_of(probe, ranked), [(ranked, ranked.flat)], fields)
         table = ranked.fill(cells)
         near, far = np.triu_indices(table.shape[1], 1)
@@ -211,7 +217,7 @@ class Builders(Container):
             near, far = near[far == near + 1], far[far == near + 1]
         trial, pair = np.nonzero(ranked.mask[:, far])
         rows = np.column_stack([probes[trial], table[trial, near[pair]], table[trial, far[pair]]])
-        return cls._from_trials(rows, trial, len(table), **fields)
+        return cls._from_trials(rows, trial, len(table), **fields)._of_kept_rows(given)
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Unpack[TableOptions]) -> Self:
@@ -222,7 +228,7 @@ class Builders(Container):
         frame : DataFrame
             Columns are found by their names, as in `Comparisons.read`.
         **options
-            `columns`, `names`, `n_objects`, `coding`, `zero`, `first_index` and `invalid` as for
+            `columns`, `names`, `n_objects`, `coding`, `zero`, `codes`, `first_index` and `invalid` as for
             `Comparisons.read`.
 
         Examples
@@ -279,6 +285,12 @@ class Builders(Container):
         if signed is None:
             return cls(rows, **fields)
         return cls.from_responses(rows, signed, coding="signs", zero="undecided", **fields)
+
+    def _of_kept_rows(self, given: Iterable[str] | None) -> Self:
+        """These comparisons without objects that only rows left out mention, unless their names were given."""
+        if given is not None or not self.n_dropped:
+            return self
+        return self._of(self._fields.with_used_names())
 
     @classmethod
     def _from_trials(

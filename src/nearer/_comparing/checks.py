@@ -48,6 +48,17 @@ class Fields(NamedTuple):
             groups=None if self.groups is None else self.groups[rows],
         )
 
+    def with_used_names(self) -> Fields:
+        """The same rows without the names of objects that are in none of them."""
+        if self.names is None:
+            return self
+        used = np.unique(self.indices)
+        return self._replace(
+            indices=np.searchsorted(used, self.indices).astype(np.int32),
+            names=tuple(self.names[at] for at in used.tolist()),
+            n_objects=len(used),
+        )
+
 
 def checked(
     triplets: ArrayLike,
@@ -95,7 +106,9 @@ def checked(
         raise fault_error(place(row if trials is None else int(trials[row])), what, n_bad, n_rows)
     if n_bad:
         fields = fields.take(~bad)
-    return finished(fields, limit, n_bad)
+    fields = finished(fields, limit, n_bad)
+    # names that were found, rather than given, are those of rows that are kept
+    return fields.with_used_names() if n_bad and names is None and n_objects is None else fields
 
 
 def finished(fields: Fields, limit: int | None, n_dropped: int) -> Fields:

@@ -2,31 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from nearer._comparing.doubts import either, option_words
 from nearer._comparing.responses import Coding
 from nearer.errors import InputError
 
 
-def odd_positions(
-    by_position: np.ndarray, by_object: np.ndarray, coding: Coding | None, place: Callable[[int], str]
-) -> np.ndarray:
-    """Which of the three is the odd one, 0 to 2, or NaN; both readings have NaN where they do not fit."""
-    if coding == "signs":
-        raise InputError(
-            "coding='signs' is for questions with two answers; leave it out for odd-one-out trials"
+class OddReadings:
+    """Settles how the odd ones of a table are told, by position or by themselves, and refuses what could be both.
+
+    `columns` are the names of the columns that hold the three objects.
+    """
+
+    def __init__(self, coding: Coding | None, columns: Sequence[object]) -> None:
+        if coding == "signs":
+            raise InputError(
+                "coding='signs' is for questions with two answers; leave it out for odd-one-out trials"
+            )
+        self._coding, self._columns = coding, [option_words(name) for name in columns]
+        self._doubt: tuple[Callable[[int], str], int] | None = (
+            None  # where the first cell is that has two readings
         )
-    if coding is not None:
-        return by_position if coding == "position" else by_object
-    clash = ~np.isnan(by_position) & ~np.isnan(by_object) & (by_position != by_object)
-    if clash.any():
+        self._zero: tuple[Callable[[int], str], int] | None = None  # where the first 0 is that is no object
+        self._all_objects = self._all_from_one = self._all_from_zero = True
+        self._spoken = False  # whether some cells are no numbers
+
+    def positions(
+        self, numbers: np.ndarray, words: np.ndarray, by_object: np.ndarray, place: Callable[[int], str]
+    ) -> np.ndarray:
+        """Which of the three is the odd one, 0 to 2, or NaN; the readings have NaN where they do not fit."""
+        if self._coding == "object":
+            return by_object
+        from_one = np.where(np.isin(numbers, (1, 2, 3)), numbers - 1, words)
+        by_position = ~np.isnan(from_one)
+        is_object, is_number = ~np.isnan(by_object), ~np.isnan(numbers)
+        zero = (numbers == 0) & (~is_object if self._coding is None else True)
+        clash = by_position & is_object & (from_one != by_object)
+        self._all_objects &= not (is_number & ~is_object).any()
+        self._all_from_one &= not (is_number & ~by_position).any()
+        self._all_from_zero &= not (is_number & ~np.isin(numbers, (0, 1, 2))).any()
+        self._spoken |= bool((~is_number & (by_position | is_object)).any())
+        self._zero = self._zero or _first(zero, place)
+        if self._coding == "position":
+            return from_one
+        self._doubt = self._doubt or _first(clash, place)
+        return np.where(by_position, from_one, by_object)
+
+    def check(self) -> None:
+        """Refuse odd ones that, all of them taken together, can be read in two ways, or count from 0."""
+        where = self._doubt or (None if self._spoken else self._zero)
+        if where is None:
+            return
+        place = where[0](where[1])
+        ways = []
+        if self._all_from_one and self._doubt:
+            ways.append("coding='position' if 1, 2 and 3 stand for the three columns")
+        if self._all_from_zero:
+            ways.append(self._from_zero())
+        if self._all_objects and self._doubt:
+            ways.append("coding='object' if they are the objects themselves")
+        if self._doubt:
+            begin = "the odd one could be given by its position or by itself"
+        else:
+            begin = "the odd one is 0, but positions count from 1"
+        begin += "" if self._coding is None else "; instead of coding"
         raise InputError(
-            f"{place(int(np.argmax(clash)))}: the odd one could be given by its position or by itself; "
-            "pass coding='position' or coding='object'"
+            f"{place}: {begin}{'' if self._coding else ';'} pass {either(ways or [self.any_codes()])}"
         )
-    return np.where(np.isnan(by_position), by_object, by_position)
+
+    def _from_zero(self) -> str:
+        first, second, third = self._columns
+        setting = "codes={'first': 0, 'second': 1, 'third': 2}"
+        return f"{setting} if 0 stands for {first}, 1 for {second} and 2 for {third}"
+
+    def any_codes(self) -> str:
+        """Codes that the user must fill in."""
+        setting = "codes={'first': ..., 'second': ..., 'third': ...}"
+        return f"{setting} with what stands for {', '.join(self._columns[:2])} and {self._columns[2]}"
+
+
+def _first(mask: np.ndarray, place: Callable[[int], str]) -> tuple[Callable[[int], str], int] | None:
+    return (place, int(np.argmax(mask))) if mask.any() else None
 
 
 def odd_last(rows: np.ndarray, odd: np.ndarray) -> np.ndarray:

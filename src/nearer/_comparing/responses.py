@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._comparing.faults import row_place
+from nearer._comparing.codes import ANSWERS, Codes, check_codes, codes_for
+from nearer._comparing.doubts import OPTIONS, Doubts, any_codes
+from nearer._comparing.faults import fault_error, is_missing, row_place
 from nearer.errors import InputError
 
 Zero = Literal["undecided", "second"]
 Coding = Literal["signs", "position", "object"]
 WORDS = {
-    **dict.fromkeys(("true", "yes", "first", "left", "a"), 1.0),
-    **dict.fromkeys(("false", "no", "second", "right", "b"), -1.0),
+    **dict.fromkeys(("true", "yes", "first", "left", "arrowleft", "leftarrow", "a"), 1.0),
+    **dict.fromkeys(("false", "no", "second", "right", "arrowright", "rightarrow", "b"), -1.0),
 }
-_MEANINGS = {
-    "signs": "numbers of answers for the first",
-    "position": "positions (1 the first, 2 the second)",
-    "object": "the objects chosen",
-}
+_CODINGS = ("signs", "position", "object")
 
 
 def flipped(rows: np.ndarray) -> np.ndarray:
@@ -45,72 +43,72 @@ class Readings(NamedTuple):
 
 
 class Answers:
-    """Settles what responses mean, and refuses those that could mean two things."""
+    """Settles what responses mean, and refuses those that could mean two things.
 
-    def __init__(self, zero: Zero | None = None, coding: Coding | None = None) -> None:
+    `options` are the words for the first and the second option.
+    """
+
+    def __init__(
+        self,
+        zero: Zero | None = None,
+        coding: Coding | None = None,
+        options: tuple[str, str] = OPTIONS,
+    ) -> None:
         _check_zero(zero, coding)
         self._zero = zero
         self._coding = "signs" if zero is not None else coding  # who says what 0 means speaks of signs
-        self._values: set[float] = set()
-        self._may_be_objects, self._differ = True, False
+        self._doubts = Doubts(options)
 
     def signs(self, said: Readings, place: Callable[[int], str]) -> np.ndarray:
         """Positive where the first answer won, negative where the second, 0 where neither; NaN if unreadable."""
         if self._coding == "object":
             return said.objects
         numbers = np.where(np.isfinite(said.numbers), said.numbers, np.nan)
+        self._doubts.see(numbers, said.words, said.objects)
         if self._coding == "position":
             positions = np.select([numbers == 1, numbers == 2, numbers == 0], [1.0, -1.0, 0.0], np.nan)
             return np.where(np.isnan(said.words), positions, said.words)
         spoken = np.where(np.isnan(numbers), said.words, numbers)
-        if len(self._values) < 4:  # more than three different numbers are beyond doubt
-            self._values.update(np.unique(numbers[~np.isnan(numbers)]).tolist()[:4])
         if self._zero == "second":
             spoken[numbers == 0] = -1.0
         if self._coding is None:
-            self._compare(said, place)
+            _refuse_clash(said, place)
             spoken = np.where(np.isnan(spoken), said.objects, spoken)
         return spoken
-
-    def _compare(self, said: Readings, place: Callable[[int], str]) -> None:
-        """Notice words that are also the name of the other object, and numbers that may be indices."""
-        clash = said.words * said.objects < 0
-        if clash.any():
-            raise InputError(
-                f"{place(int(np.argmax(clash)))}: the response could be the position or the name of an object; "
-                "pass coding='position' or coding='object'"
-            )
-        number, is_object = ~np.isnan(said.numbers), ~np.isnan(said.objects)
-        self._may_be_objects &= not (number & ~is_object).any()
-        self._differ |= bool((number & is_object & (said.numbers != said.objects)).any())
 
     def check(self) -> None:
         """Refuse responses that, all of them taken together, have two meanings.
 
-        Many people code booleans as 0 and 1, or the answers as 1 and 2; reading these as "undecided" or as
-        counts would silently give another data set.
+        Many people code booleans as 0 and 1, or the answers as 0 and 1, 1 and 2, or by keys; reading these as
+        "undecided" or as counts would silently give another data set.
         """
-        possible = ["signs"]
-        if {1.0, 2.0} <= self._values <= {0.0, 1.0, 2.0}:
-            possible.append("position")
-        if self._may_be_objects and self._differ:
-            possible.append("object")
-        if self._coding is None and len(possible) > 1:
-            shown = ", ".join(f"{value:g}" for value in sorted(self._values)[:3])
-            raise InputError(
-                f"the responses ({shown}{', ...' if len(self._values) > 3 else ''}) could be "
-                f"{' or '.join(_MEANINGS[coding] for coding in possible)}; "
-                f"pass {' or '.join(f'coding={coding!r}' for coding in possible)}, or write 1 and -1"
-            )
-        if self._zero is None and self._values == {0.0, 1.0}:
-            raise InputError(
-                "the responses are all 0 or 1, where 0 may mean 'the second is nearer' or 'undecided'; "
-                "pass zero='second' or zero='undecided'"
-            )
+        doubt = None
+        if self._coding == "position":
+            doubt = self._doubts.of_positions()
+        elif self._coding is None:
+            doubt = self._doubts.of_numbers()
+        elif self._zero is None and self._coding == "signs":
+            doubt = self._doubts.of_signs()
+        if doubt is not None:
+            raise InputError(doubt)
+
+
+def _refuse_clash(said: Readings, place: Callable[[int], str]) -> None:
+    """Refuse words that are also the name of the other object."""
+    clash = said.words * said.objects < 0
+    if clash.any():
+        raise InputError(
+            f"{place(int(np.argmax(clash)))}: the response could be a position or the name of an object; "
+            "pass coding='position' if it says where the option was, or coding='object' if it names the object chosen"
+        )
 
 
 def as_votes(
-    responses: ArrayLike, rows: np.ndarray, zero: Zero | None = None, coding: Coding | None = None
+    responses: ArrayLike,
+    rows: np.ndarray,
+    zero: Zero | None = None,
+    coding: Coding | None = None,
+    codes: Mapping[str, Any] | None = None,
 ) -> np.ndarray:
     """Responses as votes: one row a question, votes for its first and for its second answer.
 
@@ -121,9 +119,11 @@ def as_votes(
            [0., 3.],
            [0., 0.]])
     """
+    check_codes(codes, zero, coding)
     answers = Answers(zero, coding)
     array = np.asarray(responses)
-    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf" and coding in (None, "signs"):
+    are_votes = array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf"
+    if are_votes and coding in (None, "signs") and codes is None:
         votes = array.astype(np.float64)
         votes[~(np.isfinite(votes) & (votes >= 0)).all(axis=1)] = np.nan
         return votes
@@ -131,8 +131,12 @@ def as_votes(
         raise InputError(f"responses must have the shape (q,), or (q, 2) for votes, got {array.shape}")
     if len(array) != len(rows):
         raise InputError(f"there are {len(rows)} questions but {len(array)} responses; give one for each")
-    signed = answers.signs(_readings(array, rows), row_place)
-    answers.check()
+    if codes is not None:
+        codes_for(codes, ("first", "second"), "responses")
+        signed = Codes(codes, ANSWERS).of_array(array)
+    else:
+        signed = answers.signs(_readings(array, rows), row_place)
+        answers.check()
     return np.column_stack([np.maximum(signed, 0), np.maximum(-signed, 0)])
 
 
@@ -178,8 +182,8 @@ def number(cell: str) -> float:
 
 def check_coding(coding: str | None) -> None:
     """Refuse an unknown coding of responses."""
-    if coding not in (None, *_MEANINGS):
-        raise InputError(f"coding={coding!r} is not known; pass one of {', '.join(map(repr, _MEANINGS))}")
+    if coding not in (None, *_CODINGS):
+        raise InputError(f"coding={coding!r} is not known; pass one of {', '.join(map(repr, _CODINGS))}")
 
 
 def _check_zero(zero: str | None, coding: str | None) -> None:
@@ -188,6 +192,18 @@ def _check_zero(zero: str | None, coding: str | None) -> None:
         raise InputError(f"zero={zero!r} is not known; pass 'undecided' or 'second', or leave it out")
     if zero is not None and coding not in (None, "signs"):
         raise InputError(f"zero={zero!r} goes with coding='signs', not with coding={coding!r}; leave one out")
+
+
+def unreadable(responses: ArrayLike, bad: np.ndarray, settled: bool) -> InputError:
+    """The sentence for responses that cannot be read; many of them, that are there, are codes rather than slips."""
+    cells = np.asarray(responses, dtype=object)
+    n_there = sum(not is_missing(cell) for cell in cells[bad].tolist()) if cells.ndim == 1 else 0
+    first = row_place(int(np.argmax(bad)))
+    if n_there > 1 and 10 * n_there > len(bad) and not settled:
+        known = any_codes("the first answer", "the second one")
+        return InputError(f"{first}: {n_there} of {len(bad)} responses cannot be read; pass {known}")
+    what = "the response is missing, unknown, infinite or a negative number of votes"
+    return fault_error(first, what, int(bad.sum()), len(bad))
 
 
 def answered(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer._comparing.checks import Fields, Invalid, check_invalid, check_n_objects, check_names
+from nearer._comparing.codes import ODD_UNDECIDED, check_codes
 from nearer._comparing.faults import UNREADABLE, describe, fault_error, faulty, faulty_weights
 from nearer._comparing.first_index import check_first_index, refuse_for_names, warn_of_one
 from nearer._comparing.odd import both_triplets, odd_last
@@ -16,7 +17,10 @@ from nearer._comparing.responses import Coding, Zero, check_coding, oriented
 from nearer._tables.cells import Growing, Labels, Numbers, whole_number
 from nearer._tables.columns import Layout
 from nearer._tables.objects import Objects
-from nearer._tables.told import OddOnes, Responses
+from nearer._tables.survey import LOOKED_AT, n_survey_rows, warn_of_survey_rows
+from nearer._tables.told import OddOnes, Responses, Untold
+from nearer._warning import warn
+from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,11 +36,13 @@ class Wanted:
     zero: Zero | None = None
     first_index: int | None = None
     invalid: Invalid = "error"
+    codes: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", check_names(self.names))
         check_invalid(self.invalid)
         check_coding(self.coding)
+        check_codes(self.codes, self.coding, self.zero)
         check_first_index(self.first_index)
 
 
@@ -58,6 +64,8 @@ class Assembler:
         Gives the words for where a row is.
     source : str
         The words for the whole table.
+    n_survey_rows : int
+        How many rows of a survey tool the reader left out before the first batch.
     """
 
     def __init__(
@@ -69,6 +77,7 @@ class Assembler:
         typed: bool,
         place: Callable[[int], str],
         source: str,
+        n_survey_rows: int = 0,
     ) -> None:
         self.layout, self.wanted, self.place, self.source = layout, wanted, place, source
         self.roles = list(layout.roles)
@@ -81,8 +90,8 @@ class Assembler:
         # names still to be found are not limited
         limited = numeric or wanted.names is not None
         self.limit = check_n_objects(wanted.n_objects, wanted.names) if limited else None
-        self.responses = Responses(layout, self.objects, wanted.zero, wanted.coding)
-        self.odd_ones = OddOnes(layout, self.objects, wanted.coding) if layout.odd is not None else None
+        self.told = self._reader()
+        self.untold = Untold()
         self.numbers = Numbers()
         self.indices = Growing(np.int32, self.width)
         self.weights = Growing(np.float64) if "weight" in self.roles else None
@@ -92,41 +101,74 @@ class Assembler:
         }
         self.trials = Growing(np.int64) if layout.odd_one_out and "group" not in self.roles else None
         self.n_rows, self.n_bad, self.n_undecided = 0, 0, 0
+        self.n_survey_rows, self.n_sliced = n_survey_rows, 0
         self.first_fault: tuple[int, str] | None = None
+
+    def _reader(self) -> Responses | OddOnes | None:
+        """What reads the column that tells the answers, None where the order of the objects tells."""
+        wanted = self.wanted
+        if self.layout.response is not None:
+            return Responses(self.layout, self.objects, wanted.zero, wanted.coding, wanted.codes)
+        if self.layout.odd is not None:
+            return OddOnes(self.layout, self.objects, wanted.coding, wanted.codes)
+        if wanted.codes is not None:
+            raise InputError(
+                f"{self.source}: codes are for a column of responses or odd ones, and none is known by its name; "
+                "leave them out, or pass columns={'response': ...}"
+            )
+        return None
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the rows of one batch."""
+        batch = self._without_survey_rows(batch)
         columns = dict(zip(self.roles, batch.columns, strict=True))
         codes = self.objects.codes(list(columns.values())[: self.width])
         weights = self.numbers.values(columns["weight"]) if "weight" in columns else None
         labels = {role: labels.codes(columns[role]) for role, labels in self.labels.items()}
-        told = self._told(columns, codes)
-        bad = faulty(codes, self.limit) | faulty_weights(weights, len(codes)) | np.isnan(told)
+        bad = faulty(codes, self.limit) | self._repeats_header(codes)
+        told = self._told(columns, codes, ~bad)
+        bad |= faulty_weights(weights, len(codes)) | np.isnan(told)
         for label_codes in labels.values():
             bad |= label_codes == UNREADABLE
         if bad.any():
             self._note(batch, codes, bad, np.isnan(told))
-        is_response = "response" in columns
-        keep = ~bad & (told != 0) if is_response else ~bad
-        self.n_undecided += int(np.count_nonzero(~bad)) - int(np.count_nonzero(keep))
-        if is_response:
+        undecided = told == (ODD_UNDECIDED if isinstance(self.told, OddOnes) else 0.0)
+        keep = ~bad & ~undecided
+        self.n_undecided += int(np.count_nonzero(~bad & undecided))
+        if isinstance(self.told, Responses):
             codes = oriented(codes, told < 0)
-        elif self.odd_ones is not None:
-            codes = odd_last(codes, np.where(bad, 0, told).astype(np.intp))
-        rows = np.flatnonzero(keep)
-        if is_response:
-            self._count(np.abs(told[rows]))
-        self._keep(codes, rows, weights, labels)
+            self._count(np.abs(told[keep]))
+        elif self.told is not None:
+            codes = odd_last(codes, np.where(keep, told, 0).astype(np.intp))
+        self._keep(codes, np.flatnonzero(keep), weights, labels)
         self.n_rows += len(codes)
 
-    def _told(self, columns: dict[str, pa.Array], codes: np.ndarray) -> np.ndarray:
+    def _without_survey_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The first batch without the rows that are not answers."""
+        if self.n_rows or self.n_survey_rows:
+            return batch
+        rows = zip(*(column[:LOOKED_AT].to_pylist() for column in batch.columns), strict=True)
+        self.n_survey_rows = self.n_sliced = n_survey_rows(rows)
+        return batch.slice(self.n_sliced)
+
+    def _place(self, row: int) -> str:
+        """The words for where a row is, counted without those of a survey tool."""
+        return self.place(row + self.n_sliced)
+
+    def _told(self, columns: dict[str, pa.Array], codes: np.ndarray, usable: np.ndarray) -> np.ndarray:
         """What people answered, NaN where it cannot be read."""
-        start = self.n_rows
-        if "response" in columns:
-            return self.responses.signs(columns["response"], codes, lambda row: self.place(start + row))
-        if self.odd_ones is not None:
-            return self.odd_ones.positions(columns["odd"], codes, lambda row: self.place(start + row))
-        return np.ones(len(codes))
+        if self.told is None:
+            return np.ones(len(codes))
+        column, start = columns["odd" if isinstance(self.told, OddOnes) else "response"], self.n_rows
+        told = self.told.read(column, codes, usable, lambda row: self._place(start + row))
+        self.untold.see(column, told, usable, start)
+        return told
+
+    def _repeats_header(self, codes: np.ndarray) -> np.ndarray:
+        """Rows that hold the names of the columns once more, as in files that were joined."""
+        if self.objects.numeric or not self.layout.header:
+            return np.zeros(len(codes), dtype=bool)
+        return (codes == self.objects.codes_of(self._object_columns())).all(axis=1)
 
     def _count(self, counts: np.ndarray) -> None:
         """Keep how often answers were given, if ever one was given more than once."""
@@ -164,13 +206,13 @@ class Assembler:
         extras = dict(zip(self.roles[self.width :], cells[self.width :], strict=True))
         if faulty(np.array([codes]), self.limit)[0]:
             return self._described(objects, codes)
+        if self._repeats_header(np.array([codes]))[0]:
+            return f"({', '.join(map(str, objects))}) repeats the names of the columns"
         for role, cell in extras.items():
             if cell is None:
                 return f"the {role} is missing in column {self.layout.column(role)!r}"
-            if role == "response" and untold:
-                return f"the response {cell!r} is not {self._expected()}"
-            if role == "odd" and untold:
-                return f"the odd one {cell!r} is none of {tuple(objects)}, nor 1, 2 or 3, nor the name of a column"
+            if role in ("response", "odd") and untold and self.told is not None:
+                return self.told.unreadable(cell, objects)
             if role in self.labels and not isinstance(cell, str) and whole_number(str(cell)) == UNREADABLE:
                 return f"the {role} {cell} is neither a string nor a whole number below 2**53"
         return self._described(objects, codes, extras.get("weight"))
@@ -189,21 +231,15 @@ class Assembler:
     def _object_columns(self) -> list[str]:
         return [self.layout.column(role) for role in self.roles[: self.width]]
 
-    def _expected(self) -> str:
-        if self.wanted.coding == "position":
-            return "1 or 2, first or second"
-        if self.wanted.coding == "object":
-            return "one of the two objects"
-        return "1, -1, 0, true, false, left, right, first, second, a, b, a number of answers, or one of the two objects"
-
     def finish(self, n_skipped: int = 0) -> Fields:
         """The fields of all rows; `n_skipped` rows were left out before they came here."""
+        self._check_told()
         if self.first_fault is not None and self.wanted.invalid == "error":
             row, what = self.first_fault
-            raise fault_error(self.place(row), what, self.n_bad, self.n_rows)
-        self.objects.check_columns(self._object_columns(), self.place)
-        if "response" in self.roles:
-            self.responses.check(self.place(0))
+            raise fault_error(self._place(row), what, self.n_bad, self.n_rows)
+        self.objects.check_columns(self._object_columns(), self._place)
+        if self.n_survey_rows:
+            warn_of_survey_rows(self.source, self.n_survey_rows)
         indices = self.indices.finish()
         names = self.objects.sort_names(indices)
         n_objects = check_n_objects(self.wanted.n_objects, names)
@@ -219,6 +255,20 @@ class Assembler:
             self.n_bad + self.n_undecided + n_skipped,
             self.layout.ignored,
         )
+
+    def _check_told(self) -> None:
+        """Refuse answers that can be read in two ways, or of which many cannot be read at all."""
+        if self.told is None or not self.n_rows:
+            return
+        self.told.check(self._place(0))
+        if not self.untold.matter:
+            return
+        shown, remedy = self.untold.shown(), self.told.remedy(self.untold.cells)
+        if self.wanted.invalid == "drop":
+            if self.wanted.codes is None:  # codes say all; what is none of them may go
+                warn(f"{self.source}: {shown} and were left out; {remedy}")
+        else:
+            raise InputError(f"{self._place(self.untold.first_row)}: {shown}; {remedy}")
 
     def _groups(self) -> np.ndarray | None:
         if self.trials is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._comparing.checks import whole_codes
+from nearer._comparing.codes import Codes
 from nearer._comparing.faults import UNREADABLE
 from nearer._comparing.responses import number
 from nearer.errors import InputError
@@ -242,3 +243,19 @@ class Words:
         if pa.types.is_boolean(column.type):
             return pc.if_else(column, 1.0, -1.0).fill_null(np.nan).to_numpy(zero_copy_only=False)
         return np.full(len(column), np.nan)
+
+
+class Coded:
+    """Turns a column of codes into what they stand for, NaN for what is none of them."""
+
+    def __init__(self, codes: Codes) -> None:
+        self.codes = codes
+        self._cells = Vocabulary(codes.of_text, np.float64, np.nan)
+
+    def values(self, column: pa.Array) -> np.ndarray:
+        """What the cells stand for."""
+        import pyarrow as pa
+
+        if not is_text(column.type):
+            column = column.cast(pa.large_string())
+        return self._cells.values(column)

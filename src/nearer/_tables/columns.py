@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nearer._tables.series import series_of
+from nearer._tables import advice
+from nearer._tables.names import (
+    ALIASES,
+    CHOICES,
+    MORE_ANCHORS,
+    PRESSES,
+    anchors_with_stems,
+    is_response,
+    plain,
+)
+from nearer._tables.series import options_of, series_of, third_of
 from nearer.errors import InputError
 
 TRIPLET = ("anchor", "near", "far")
@@ -15,30 +24,6 @@ QUADRUPLET = ("near_a", "near_b", "far_a", "far_b")
 TRIO = ("a", "b", "c")  # three objects, and `odd` says which is the odd one
 PAIR_AND_ODD = ("a", "b", "odd")
 EXTRAS = ("response", "weight", "annotator", "group")
-
-_ALIASES: dict[str, tuple[str, ...]] = {
-    "anchor": ("anchor", "i", "object", "probe", "reference", "head", "center", "centre"),
-    "near": ("near", "nearer", "closer", "j", "winner", "positive"),
-    "far": ("far", "farther", "further", "k", "loser", "negative"),
-    "near_a": ("near_a", "i"),
-    "near_b": ("near_b", "j"),
-    "far_a": ("far_a", "l"),
-    "far_b": ("far_b", "k"),
-    # names that only say what was shown; who won is in the response
-    "a": ("a", "first", "left", "option_a"),
-    "b": ("b", "second", "right", "option_b"),
-    "c": (),
-    "odd": ("odd", "odd_one", "odd_one_out"),
-    "response": ("response", "responses", "answer"),
-    "weight": ("weight", "weights", "count"),
-    "annotator": (
-        *("annotator", "annotators", "annotator_id", "worker", "worker_id", "participant", "participant_id"),
-        *("subject", "subject_id"),
-    ),
-    "group": ("group", "groups", "screen", "screen_id", "trial", "trial_id"),
-}
-# a response beside `a` and `b`; beside `near` and `far`, which tell already, it is anyone's guess
-_CHOICE = ("choice", "chosen", "chose", "picked", "selected")
 
 
 @dataclass(frozen=True)
@@ -75,7 +60,7 @@ class Layout:
     @property
     def counts_trials_by_annotator(self) -> bool:
         """Whether the groups are trials, which are mostly numbered anew for every annotator."""
-        return self.group is not None and bool(self.header) and _plain(self.header[self.group])[:5] == "trial"
+        return self.group is not None and bool(self.header) and plain(self.header[self.group])[:5] == "trial"
 
     def column(self, role: str) -> str:
         """What a column is called in the table, or at least here."""
@@ -103,10 +88,7 @@ def layout_of(header: Sequence[object], columns: Mapping[str, str | int] | None,
 def positional(width: int, place: str) -> Layout:
     """The layout of a table without names: exactly three or four columns."""
     if width not in (3, 4):
-        raise InputError(
-            f"{place}: {width} columns without names, where triplets have 3 and quadruplets 4; name the "
-            "columns, or pass columns={'anchor': 0, 'near': 1, 'far': 2} with their positions"
-        )
+        raise InputError(f"{place}: {advice.no_names(width)}")
     return Layout(tuple(range(width)))
 
 
@@ -115,39 +97,39 @@ def _is_numbered(header: Sequence[object]) -> bool:
     return all(isinstance(name, int) or name == f"column_{at}" for at, name in enumerate(header))
 
 
-def _plain(name: object) -> str:
-    """The name of a column without what people spell differently: `Worker ID`, `worker_id`, `WorkerId`."""
-    return re.sub(r"[\s_.-]", "", str(name)).lower()
-
-
 class _Header:
     """Finds columns: those that were given by hand, others by their names."""
 
     def __init__(self, header: Sequence[object], columns: Mapping[str, str | int], place: str) -> None:
         self.header, self.place = header, place
-        self.plain = [_plain(name) for name in header]
+        self.plain = [plain(name) for name in header]
         self.chosen = {role: self._position(role, where) for role, where in columns.items()}
 
     def _position(self, role: str, where: str | int) -> int:
-        if role not in _ALIASES:
-            raise InputError(f"columns has the key {role!r}; the known ones are {', '.join(_ALIASES)}")
+        if role not in ALIASES:
+            raise InputError(f"columns has the key {role!r}; the known ones are {', '.join(ALIASES)}")
         if where in self.header:
             return list(self.header).index(where)
         if isinstance(where, int) and 0 <= where < len(self.header):
             return where
         raise InputError(
-            f"{self.place}: there is no column {where!r} for {role!r}; the columns are {_shown(self.header)}"
+            f"{self.place}: there is no column {where!r} for {role!r}; the columns are {advice.listed(self.header)}"
         )
 
     def find(self, role: str, aliases: Sequence[str] | None = None) -> int | None:
         """The position of the column for a part; its own name beats others that it may have."""
         if role in self.chosen:
             return self.chosen[role]
-        known = {_plain(alias) for alias in aliases or _ALIASES[role]}
-        # a column that was given one part by hand does not get a second one by its name
-        free = [at for at in range(len(self.plain)) if at not in self.chosen.values()]
-        found = [at for at in free if self.plain[at] in known]
-        found = [at for at in found if self.plain[at] == _plain(role)] or found
+        known = {plain(alias) for alias in aliases or ALIASES[role]}
+        found = [at for at in self._free() if self.plain[at] in known]
+        return self._only(role, [at for at in found if self.plain[at] == plain(role)] or found)
+
+    def _free(self) -> list[int]:
+        """Columns without a part: one that was given by hand does not get a second part by its name."""
+        return [at for at in range(len(self.plain)) if at not in self.chosen.values()]
+
+    def _only(self, role: str, found: Sequence[int]) -> int | None:
+        """The one column that was found for a part; two leave a doubt."""
         if len(found) > 1:
             both = " and ".join(repr(self.header[position]) for position in found[:2])
             raise InputError(
@@ -173,7 +155,7 @@ class _Header:
         shown = tuple(self.chosen[part] for part in TRIO if part in self.chosen)
         shown = shown or series_of(self.plain, odd, self.place)
         # an anchor beside the objects asks another question
-        anchored = "odd" not in self.chosen and self.find("anchor") not in (None, *shown)
+        anchored = "odd" not in self.chosen and self._anchor() not in (None, *shown)
         return (shown, odd) if len(shown) > 1 and not anchored else ((), None)
 
     def comparisons(self) -> tuple[tuple[int, ...], int | None]:
@@ -183,37 +165,71 @@ class _Header:
         if not self.chosen.keys() & {*TRIPLET, "a", "b"}:
             objects = self.find_all(*QUADRUPLET)
         if objects is None:
-            parts, objects = TRIPLET, self.find_all(*TRIPLET)
+            parts, objects = TRIPLET, self._anchored("near", "far")
         if objects is not None:
-            return objects, self._response_beside(parts)
-        objects = self.find_all("anchor", "a", "b")
+            return objects, self._response_beside(parts, objects)
+        objects = self._anchored("a", "b") or self._anchored_options()
         if objects is None:
-            raise InputError(
-                f"{self.place}: the columns {_shown(self.header)} are not {', '.join(TRIPLET)} or "
-                f"{', '.join(QUADRUPLET)}; rename them or pass columns={{'anchor': ..., 'near': ..., 'far': ...}}"
-            )
-        # beside a and b, `winner` holds the one that was nearer
-        told = (self.find("response"), self.find("response", _CHOICE), self.find("near"))
-        response = next((position for position in told if position is not None), None)
-        if response is None:
-            raise InputError(
-                f"{self.place}: the column {self.header[objects[1]]!r} does not say who won; "
-                "add a column 'response', or pass columns={'near': ..., 'far': ...}"
-            )
-        return objects, response
+            raise InputError(f"{self.place}: {advice.unknown_columns(self.header, self._parts())}")
+        return objects, self._response_to(objects)
 
-    def _response_beside(self, parts: Sequence[str]) -> int | None:
-        """The response beside columns that say who won: then they are merely the two options."""
-        response = self.find("response")
-        choice = self.find("response", _CHOICE) if response is None and not self.chosen else None
-        if choice is not None:
+    def _anchor(self) -> int | None:
+        """The anchor: by its usual names, by others, or by one that also says what is shown."""
+        for names in (None, MORE_ANCHORS, anchors_with_stems()):
+            if (position := self.find("anchor", names)) is not None:
+                return position
+        return None
+
+    def _anchored(self, *roles: str) -> tuple[int, ...] | None:
+        """The anchor and two more parts, None if one of them is not there."""
+        others = self.find_all(*roles)
+        anchor = None if others is None else self._anchor()
+        return None if others is None or anchor is None else (anchor, *others)
+
+    def _anchored_options(self) -> tuple[int, ...] | None:
+        """The anchor and two options by names such as option1 and option2."""
+        anchor = self._anchor()
+        if anchor is None or self.chosen.keys() & {"a", "b"}:
+            return None
+        pair = options_of(self.plain, [at for at in self._free() if at != anchor], self.place)
+        return None if pair is None else (anchor, *pair)
+
+    def _parts(self) -> dict[str, int]:
+        """The parts of a question that are known, where not all of them are."""
+        found = {"anchor": self._anchor(), "a": self.find("a"), "b": self.find("b")}
+        return {role: position for role, position in found.items() if position is not None}
+
+    def _response_to(self, objects: tuple[int, ...]) -> int:
+        """The response to a question with two options."""
+        response = self._named_response(objects, (*ALIASES["response"], *CHOICES, *PRESSES))
+        if response is None:
+            response = self.find("near")  # beside a and b, `winner` holds the one that was nearer
+        if response is None:
+            labels = {self.find(role) for role in EXTRAS[1:]}
+            unused = [at for at in self._free() if at not in (*objects, *labels)]
+            raise InputError(f"{self.place}: {advice.no_response(self.header, objects, unused)}")
+        third = third_of(self.plain, *objects[1:])
+        if third is not None and not self.chosen.keys() & {"a", "b"}:
             raise InputError(
-                f"{self.place}: the column {self.header[choice]!r} may say who won, but so do {parts[1]!r} and "
-                f"{parts[-1]!r}; pass columns={{'response': {self.header[choice]!r}}} if it does, "
-                f"or columns={{'near': ..., 'far': ...}} if they do"
+                f"{self.place}: {advice.three_options(self.header, (*objects, third), response)}"
             )
         return response
 
+    def _named_response(self, objects: tuple[int, ...], names: Sequence[str]) -> int | None:
+        """The one column with a name of a response; `response` itself beats others."""
+        if "response" in self.chosen:
+            return self.chosen["response"]
+        free = [at for at in self._free() if at not in objects]
+        found = [at for at in free if is_response(self.plain[at], names)]
+        return self._only("response", [at for at in found if self.plain[at] == "response"] or found)
 
-def _shown(header: Sequence[object]) -> str:
-    return ", ".join(repr(name) for name in header[:12]) + (", ..." if len(header) > 12 else "")
+    def _response_beside(self, parts: Sequence[str], objects: tuple[int, ...]) -> int | None:
+        """The response beside columns that say who won: then they are merely the two options."""
+        response = self.find("response")
+        choice = None
+        if response is None and not self.chosen:
+            choice = self._named_response(objects, CHOICES)
+        if choice is not None:
+            where = dict(zip(parts, objects, strict=True))
+            raise InputError(f"{self.place}: {advice.two_that_tell(self.header, where, choice)}")
+        return response

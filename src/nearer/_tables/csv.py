@@ -14,7 +14,10 @@ from nearer._comparing.faults import MISSING, UNREADABLE
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import whole_number
 from nearer._tables.columns import Layout, layout_of, positional
+from nearer._tables.names import is_known
 from nearer._tables.opening import arrow_memory, open_bytes, open_text
+from nearer._tables.survey import LOOKED_AT, n_survey_rows
+from nearer._tables.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,14 +48,14 @@ def read_csv(
         try:
             for batch in source.batches(as_text):
                 assembler.add(batch)
-            return assembler.finish()
+            return source.finished(assembler)
         except pa.ArrowInvalid as error:
             if str(error).startswith("CSV parse error"):
                 break  # rows of different lengths: reading cells as text does not help
     assembler = source.assembler()
     for batch in source.batches_by_chunk():
         assembler.add(batch)
-    return assembler.finish(source.n_skipped)
+    return source.finished(assembler)
 
 
 class CsvSource:
@@ -73,13 +76,17 @@ class CsvSource:
         first_line, rows = peeked[0][0], [cells for _, cells in peeked]
         self._check_encoding(first_line, rows[0])
         self.width = len(rows[0])
+        self.columns = columns
         self.has_header = _has_header(rows, columns) if header is None else header
-        self.layout = self._layout(rows[0], columns, f"{path}, line {first_line}")
-        # a quoted name of a column may go over several lines
-        self.n_header_lines = first_line + "".join(rows[0]).count("\n") if self.has_header else 0
-        data = rows[1:] if self.has_header else rows
+        self.n_survey_rows = n_survey_rows(rows[1 : 1 + LOOKED_AT]) if self.has_header else 0
+        self.n_header_rows = self.has_header + self.n_survey_rows
+        data = rows[self.n_header_rows :]
+        self.layout = self._layout(rows[0], data, f"{path}, line {first_line}")
         if not data:
             raise InputError(f"{path}: there is a header but no comparison below it")
+        # a cell of the header may go over several lines, and blank ones may follow
+        self.n_header_lines = peeked[self.n_header_rows][0] - 1 if self.has_header else 0
+        self.sample = data[:SAMPLE_ROWS]
         first = self._first_objects(data)
         is_named = wanted.names is not None and set(first) <= set(wanted.names)
         self.numeric = not is_named and all(whole_number(cell) != UNREADABLE for cell in first)
@@ -106,14 +113,19 @@ class CsvSource:
                 f"{self.path}, line {line}: the text is not UTF-8; save the file as UTF-8"
             ) from None
 
-    def _layout(self, first: Sequence[str], columns: Mapping[str, str | int] | None, place: str) -> Layout:
-        if not self.has_header and columns is None:
-            return positional(self.width, place)
+    def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: str) -> Layout:
+        if not self.has_header and self.columns is None:
+            layout = positional(self.width, place)
+            if self.width == 4:
+                refuse_hidden_response(data, place)
+            return layout
         if not self.has_header:
-            return layout_of(range(self.width), columns, place)
+            return layout_of(range(self.width), self.columns, place)
         try:
-            return layout_of(first, columns, place)
+            return layout_of(first, self.columns, place)
         except InputError as error:
+            if len(first) not in (3, 4) or any(map(is_known, first)):
+                raise
             raise InputError(f"{error}, or header=False if this line is a comparison itself") from None
 
     def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
@@ -133,7 +145,14 @@ class CsvSource:
             typed=False,
             place=lambda row: f"{self.path}, line {self.line_of(row)}",
             source=str(self.path),
+            n_survey_rows=self.n_survey_rows,
         )
+
+    def finished(self, assembler: Assembler) -> Fields:
+        """The fields of all rows, with a warning where a response seems to have been left out."""
+        fields = assembler.finish(self.n_skipped)
+        warn_of_unused(self.layout, self.columns, lambda: self.sample, str(self.path))
+        return fields
 
     def batches(self, as_text: TextColumns) -> Iterator[pa.RecordBatch]:
         """The columns that matter, in the order of their roles."""
@@ -220,7 +239,7 @@ class CsvSource:
         text = chunk.decode("utf-8-sig" if first else "utf-8", errors="surrogateescape")
         try:
             rows = list(filter(_is_row, csv.reader(StringIO(text, newline=""), delimiter=self.delimiter)))
-            rows = rows[1:] if first and self.has_header else rows
+            rows = rows[self.n_header_rows :] if first else rows
             whole = [cells for cells in rows if len(cells) == self.width]
             if len(whole) < len(rows) and self.wanted.invalid == "error":
                 raise self.explained(error)
@@ -243,7 +262,7 @@ class CsvSource:
 
     def line_of(self, row: int) -> int:
         """The line of the file on which a row of data starts, from 1."""
-        return next(islice(self.rows(), row + self.has_header, None))[0]
+        return next(islice(self.rows(), row + self.n_header_rows, None))[0]
 
     def explained(self, error: Exception) -> InputError:
         """The sentence for a file that cannot be cut into cells."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from nearer._optional import optional
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import is_text
 from nearer._tables.columns import QUADRUPLET, TRIPLET, Layout, layout_of
+from nearer._tables.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,12 +29,16 @@ def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: An
     """The comparisons of a DataFrame; options as for `Wanted`."""
     wanted = Wanted(**options)
     layout = layout_of(_header(frame), columns, "the frame")
+    if columns is None and not layout.header and len(layout.objects) == 4:
+        refuse_hidden_response(_sample(frame), "the frame")
     positions = list(layout.roles.values())
     if hasattr(frame, "iloc"):  # pandas: convert no column but those that matter, others may hold anything
         table = _from_pandas(frame.iloc[:, positions], list(layout.roles))
     else:
         table = _as_arrow(frame).select(positions)
-    return fields_of_table(table, layout, wanted)
+    fields = fields_of_table(table, layout, wanted)
+    warn_of_unused(layout, columns, lambda: _sample(frame), "the frame")
+    return fields
 
 
 def fields_of_given_frame(
@@ -51,9 +57,10 @@ def fields_of_given_frame(
     try:
         return fields_of_frame(frame, n_objects=n_objects, **options)
     except InputError as error:
-        raise InputError(
-            str(error).replace("pass columns", "use Comparisons.from_frame with columns")
-        ) from None
+        elsewhere = re.sub(
+            r"\bpass (?=(columns|codes|coding|zero)=)", "use Comparisons.from_frame with ", str(error)
+        )
+        raise InputError(elsewhere) from None
 
 
 def questions_of_frame(frame: Any) -> np.ndarray:
@@ -95,7 +102,21 @@ def fields_of_records(
     layout = layout_of(keys, columns, "the records")
     roles = {role: keys[position] for role, position in layout.roles.items()}
     arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
-    return fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
+    fields = fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
+    warn_of_unused(layout, columns, lambda: ([row.get(key) for key in keys] for row in rows), "the records")
+    return fields
+
+
+def rows_of(batch: pa.RecordBatch | pa.Table) -> Iterator[tuple[Any, ...]]:
+    """The cells of some rows."""
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _sample(frame: Any) -> Iterable[Sequence[Any]]:
+    """The cells of the first rows of a frame."""
+    if hasattr(frame, "iloc"):
+        return frame.iloc[:SAMPLE_ROWS].to_numpy(dtype=object).tolist()
+    return rows_of(_as_arrow(frame).slice(0, SAMPLE_ROWS))
 
 
 def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Fields:

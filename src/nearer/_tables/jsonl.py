@@ -13,6 +13,8 @@ from nearer._comparing.faults import is_missing
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.columns import layout_of
 from nearer._tables.opening import arrow_memory, open_bytes
+from nearer._tables.survey import LOOKED_AT, n_survey_rows
+from nearer._tables.unused import SAMPLE_ROWS, warn_of_unused
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +40,9 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
                 raise
             continue  # some value has another type: look at every record by itself
         break
-    return assembler.finish(source.n_skipped)
+    fields = assembler.finish(source.n_skipped)
+    warn_of_unused(source.layout, columns, source.sample, str(path))
+    return fields
 
 
 class JsonSource:
@@ -57,17 +61,25 @@ class JsonSource:
         self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
         self.first = {role: record[key] for role, key in self.keys.items()}
         self.object_roles = list(self.keys)[: len(self.layout.objects)]
+        self.n_survey_rows = n_survey_rows(islice(self.sample(), LOOKED_AT))
         self.numeric = not any(isinstance(cell, str) for cell in self._first_objects())
 
     def _first_objects(self) -> list[Any]:
         """The objects of the first record that lacks none."""
-        for line, text in islice(self._lines(), _PEEKED_LINES):
+        for line, text in islice(self._lines(), self.n_survey_rows, _PEEKED_LINES):
             record = self._record(line, text)
             if isinstance(record, dict):
                 cells = [record.get(self.keys[role]) for role in self.object_roles]
                 if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
                     return cells
         return [self.first[role] for role in self.object_roles]
+
+    def sample(self) -> Iterator[list[Any]]:
+        """The values of the first records, in the order of the first record's keys."""
+        for line, text in islice(self._lines(), SAMPLE_ROWS):
+            record = self._record(line, text)
+            if isinstance(record, dict):
+                yield [record.get(str(key)) for key in self.layout.header]
 
     def assembler(self) -> Assembler:
         """A fresh assembler for this file."""

@@ -63,6 +63,10 @@ class Objects:
             name = next(islice(self._codes, int(codes[row, column]), None))
             self._first_text = self._n_rows + row, column, name
 
+    def codes_of(self, names: Sequence[str]) -> np.ndarray:
+        """Codes of names, `UNREADABLE` where no row has mentioned one, and then the codes equal no row."""
+        return np.array([self._codes.get(name.strip(), UNREADABLE) for name in names])
+
     def mentioned(self, column: pa.Array) -> np.ndarray:
         """Codes of the objects that a column of responses mentions, `UNREADABLE` where it says something else."""
         import pyarrow as pa
@@ -103,12 +107,19 @@ class Objects:
             )
 
     def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:
-        """The names; those that were found are sorted, and the indices changed in place to fit."""
+        """The names; those that were found are sorted, without those of rows that were left out.
+
+        The indices are changed in place to fit.
+        """
         if self._fixed or self.numeric:
             return tuple(self._codes) or None
-        names = sorted(self._codes)
-        rank = np.empty(len(names), dtype=np.int32)
+        blocks = [indices[start : start + (1 << 18)] for start in range(0, len(indices), 1 << 18)]
+        kept = np.zeros(len(self._codes), dtype=bool)
+        for block in blocks:
+            kept[block] = True
+        names = sorted(name for name, code in self._codes.items() if kept[code])
+        rank = np.zeros(len(self._codes), dtype=np.int32)
         rank[[self._codes[name] for name in names]] = np.arange(len(names))
-        for start in range(0, len(indices), 1 << 18):
-            indices[start : start + (1 << 18)] = rank[indices[start : start + (1 << 18)]]
+        for block in blocks:
+            block[:] = rank[block]
         return tuple(names)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from nearer._tables.names import STEMS
 from nearer.errors import InputError
 
 _SERIES = (
@@ -41,6 +42,43 @@ def series_of(names: Sequence[str], odd: int, place: str) -> tuple[int, ...]:
         if found:
             return found.pop()
     return ()
+
+
+def options_of(names: Sequence[str], free: Collection[int], place: str) -> tuple[int, int] | None:
+    """Two columns that are the options of a question by their names: option1 and option2, left_image and right_image.
+
+    >>> options_of(["reference", "imageleft", "imageright", "rt1", "rt2"], range(5), "")
+    (1, 2)
+    """
+    found = {
+        (names.index(first), names.index(second))
+        for pair in _PAIRS
+        for stem in STEMS
+        for first, second in ((stem + pair[0], stem + pair[1]), (pair[0] + stem, pair[1] + stem))
+        if first in names and second in names
+    }
+    found = {pair for pair in found if set(pair) <= set(free)}
+    if len(found) > 1:
+        some, others = (" and ".join(names[at] for at in pair) for pair in sorted(found)[:2])
+        raise InputError(
+            f"{place}: the columns {some}, and {others}, could both be the options; "
+            "choose with columns={'a': ..., 'b': ..., 'response': ...}"
+        )
+    return found.pop() if found else None
+
+
+def third_of(names: Sequence[str], first: int, second: int) -> int | None:
+    """The column that completes a series with two others: option3 after option1 and option2.
+
+    >>> third_of(["option1", "option2", "option3"], 0, 1), third_of(["a", "b"], 0, 1)
+    (2, None)
+    """
+    for series in _SERIES:
+        for members in _members(names[first], series):
+            others = [member for member in members[1:] if member != names[second]]
+            if len(others) == 1 and others[0] in names:
+                return names.index(others[0])
+    return None
 
 
 def _members(name: str, series: Sequence[str]) -> list[list[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer._chance import silent_trials
 from nearer._files import replacing
 from nearer._random import RandomState, generator
 from nearer._validation import whole
@@ -189,7 +190,8 @@ class _Game:
             self._go_on_to(stop)
             if self.selector.n_answers < stop:
                 return
-            self.judge.fit(self.selector.answers)
+            with silent_trials():  # the first answers of a study are few
+                self.judge.fit(self.selector.answers)
             if self.judge.result_.stop_reason == "interrupted":  # a fit keeps ctrl-C to itself
                 raise KeyboardInterrupt
             yield triplet_error(self.judge.embedding_, self.sitting.held_out)

@@ -49,8 +49,12 @@ class Commands(TyperGroup):
 
     @contextmanager
     def _warnings_in_a_sentence(self, ctx: Any) -> Iterator[None]:
+        told: set[str] = set()  # a file that is read twice leads to the same warning twice
+
         def show(message: Warning | str, *_: Any, **__: Any) -> None:
-            complain(in_options(str(message), self._options(ctx)))
+            if str(message) not in told:
+                told.add(str(message))
+                complain(in_options(str(message), self._options(ctx)))
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)

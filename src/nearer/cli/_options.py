@@ -91,6 +91,16 @@ ResponseCoding = Annotated[
         help="What a response is, where it could be two things: 1 and -1, 1 and 2, or the object itself.",
     ),
 ]
+ResponseCodes = Annotated[
+    str | None,
+    typer.Option(
+        "--codes",
+        show_default=False,
+        rich_help_panel=READING,
+        help="What stands for the first and the second option, where responses are keys, buttons or numbers "
+        "from 0: first=0,second=1 (also undecided=...; for odd ones out also third=...).",
+    ),
+]
 FirstIndex = Annotated[
     int | None,
     typer.Option(
@@ -146,12 +156,30 @@ def parse_columns(text: str | None) -> dict[str, str | int] | None:
     return mapping
 
 
+def parse_codes(text: str | None) -> dict[str, list[str]] | None:
+    """The codes that `Comparisons.read` takes from what was typed; an answer may have several.
+
+    >>> parse_codes("first=f,first=left,second=j")
+    {'first': ['f', 'left'], 'second': ['j']}
+    """
+    if text is None:
+        return None
+    codes: dict[str, list[str]] = {}
+    for part in text.split(","):
+        answer, equals, code = part.partition("=")
+        if not (answer.strip() and equals and code.strip()):
+            raise InputError(f"--codes {text!r}: write answer=code pairs such as first=f,second=j")
+        codes.setdefault(answer.strip(), []).append(code.strip())
+    return codes
+
+
 def read_answers(
     path: Path,
     columns: str | None,
     header: bool | None,
     coding: Coding | None,
     zero: Zero | None,
+    codes: str | None,
     first_index: int | None,
     invalid: Invalid,
     **about: Any,
@@ -165,6 +193,7 @@ def read_answers(
         header=header,
         coding=None if coding is None else coding.value,
         zero=None if zero is None else zero.value,
+        codes=parse_codes(codes),
         first_index=first_index,
         invalid=invalid.value,
         **about,

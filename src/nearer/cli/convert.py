@@ -17,6 +17,7 @@ from nearer.cli._options import (
     Header,
     Invalid,
     InvalidRows,
+    ResponseCodes,
     ResponseCoding,
     ZeroMeans,
     read_answers,
@@ -31,13 +32,14 @@ def convert(
     header: Header = None,
     coding: ResponseCoding = None,
     zero: ZeroMeans = None,
+    codes: ResponseCodes = None,
     first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
     as_json: AsJson = False,
 ) -> None:
     """Convert comparisons between csv, tsv, parquet, jsonl and npz; the endings tell the formats."""
     check_outputs([out], inputs=[answers])
-    comparisons = read_answers(answers, columns, header, coding, zero, first_index, invalid)
+    comparisons = read_answers(answers, columns, header, coding, zero, codes, first_index, invalid)
     write_all({out: comparisons.write})
     facts = {"out": out, "n_comparisons": len(comparisons), "n_objects": comparisons.n_objects}
     lines = [

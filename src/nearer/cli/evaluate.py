@@ -16,6 +16,7 @@ from nearer.cli._options import (
     Invalid,
     InvalidRows,
     ModelFile,
+    ResponseCodes,
     ResponseCoding,
     ZeroMeans,
     read_answers,
@@ -35,13 +36,16 @@ def evaluate(
     header: Header = None,
     coding: ResponseCoding = None,
     zero: ZeroMeans = None,
+    codes: ResponseCodes = None,
     first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
     as_json: AsJson = False,
 ) -> None:
     """Score a saved model on answers: the share that holds by it."""
+    from nearer._chance import warn_of_chance
+
     estimator = load_model(model)
-    read = partial(read_answers, answers, columns, header, coding, zero, first_index, invalid)
+    read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     comparisons = read_about(estimator, answers, read)
     if not len(comparisons):
         raise InputError(f"{answers}: there are no comparisons to evaluate")
@@ -62,6 +66,7 @@ def evaluate(
         "n_comparisons": len(comparisons),
         "n_dropped": comparisons.n_dropped,
         "n_conflicts": conflicts.n_rows,
+        "at_chance": warn_of_chance(accuracy, comparisons, f"{answers}: the accuracy"),
     }
     show(facts, lines, as_json=as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,6 +44,7 @@ from nearer.cli._options import (
     Header,
     Invalid,
     InvalidRows,
+    ResponseCodes,
     ResponseCoding,
     Seed,
     ZeroMeans,
@@ -102,6 +104,7 @@ def fit(
     header: Header = None,
     coding: ResponseCoding = None,
     zero: ZeroMeans = None,
+    codes: ResponseCodes = None,
     first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
     seed: Seed = 0,
@@ -111,6 +114,7 @@ def fit(
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
+    from nearer._chance import silent_trials
     from nearer._comparing.numbers import check_numbers
     from nearer._comparing.uncompared import n_uncompared
     from nearer.saving import save
@@ -119,7 +123,7 @@ def fit(
     out = out or start or Path("model.nearer")
     check_outputs([out, report], inputs=[answers])
     check_page(report)
-    read = partial(read_answers, answers, columns, header, coding, zero, first_index, invalid)
+    read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     n_new = 0
     if start is not None:
         estimator, comparisons, n_new = go_on_with(start, answers, read, dim)
@@ -146,7 +150,8 @@ def fit(
     share = (_HELD_OUT if start is None else 0.0) if test_size is None else test_size
     train, test = _parts(comparisons, answers, share, seed)
     before = None if start is None else estimator.score(train)
-    outcome = learn(estimator, train, answers.name)
+    with nullcontext() if test is None else silent_trials():  # the score says it as well
+        outcome = learn(estimator, train, answers.name)
     save(estimator, out)
     facts = {
         "model": out,
@@ -172,6 +177,7 @@ def _tell(
     as_json: bool,
 ) -> None:
     """Score, report and show; ctrl-C on the way ends it, and what is missing is told."""
+    from nearer._chance import warn_of_chance
     from nearer.report import write_report
 
     train, test = parts
@@ -183,6 +189,11 @@ def _tell(
         if report is not None:
             write_report(report, estimator, train=train, test=test, title=title, n_components=dim)
             missing = None
+        facts["at_chance"] = None
+        if test is not None and not interrupted:
+            facts["at_chance"] = warn_of_chance(
+                facts["test_accuracy"], test, f"{title}: the held-out accuracy"
+            )
         show(facts, lines_about(facts, estimator, outcome), as_json=as_json)
     except KeyboardInterrupt:
         interrupted = True

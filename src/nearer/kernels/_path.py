@@ -40,6 +40,7 @@ class PenaltyChoice:
     seconds: float = 0.0
     evaluations: int = 0
     stopped: str | None = None
+    n_held_out: int = 0  # rows judged, all folds together
 
 
 class _Ended(Exception):  # noqa: N818 - a user's wish or a spent budget, not an error
@@ -118,6 +119,7 @@ class _Path:
             seconds=self.course.seconds,
             evaluations=self.course.evaluations,
             stopped=stopped,
+            n_held_out=sum(len(held) for _, held in self.parts),
         )
 
     def _fit(self, part: Comparisons, penalty: float, X: np.ndarray) -> np.ndarray:

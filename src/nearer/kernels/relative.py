@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._blas import one_thread, threads_for
+from nearer._chance import warn_of_trials
 from nearer._course import Course
 from nearer._estimating import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
 from nearer._finite import LARGEST
@@ -165,6 +166,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
             objective = self._objective(course.comparisons, choice.penalty)
             factor, result = self._solve(course, objective, choice)
             finish(result)
+        if choice.errors:
+            warn_of_trials(min(choice.errors.values()), course.comparisons, choice.n_held_out)
         self.loss_, self.trace_penalty_ = objective.loss, choice.penalty
         self.kernel_ = factor @ factor.T
         self.names_ = comparisons.names

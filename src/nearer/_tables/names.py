@@ -1,0 +1,119 @@
+"""What columns may be called: the names of each part, and names that look like a response."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "anchor": ("anchor", "i", "object", "probe", "reference", "head", "center", "centre"),
+    "near": ("near", "nearer", "closer", "j", "winner", "positive"),
+    "far": ("far", "farther", "further", "k", "loser", "negative"),
+    "near_a": ("near_a", "i"),
+    "near_b": ("near_b", "j"),
+    "far_a": ("far_a", "l"),
+    "far_b": ("far_b", "k"),
+    # names that only say what was shown; who won is in the response
+    "a": ("a", "first", "left", "option_a"),
+    "b": ("b", "second", "right", "option_b"),
+    "c": (),
+    "odd": (
+        *("odd", "odd_one", "odd_one_out", "odd_item", "odd_object", "odd_image", "odd_position"),
+        *("odd_index", "odd_response", "odd_choice", "outlier"),
+    ),
+    "response": ("response", "responses", "answer"),
+    "weight": ("weight", "weights", "count"),
+    "annotator": (
+        *("annotator", "annotators", "annotator_id", "worker", "worker_id", "participant", "participant_id"),
+        *("subject", "subject_id"),
+    ),
+    "group": ("group", "groups", "screen", "screen_id", "trial", "trial_id"),
+}
+#: the anchor, where no column has one of the names above
+MORE_ANCHORS = ("standard", "target", "sample", "query", "ref", "pivot", "cue")
+#: the anchor, where it has neither: reference_image, imgtarget
+ANCHOR_STEMS = ("anchor", "probe", "reference", "standard", "target", "sample", "query", "ref")
+#: a response beside `a` and `b`; beside `near` and `far`, which tell already, it is anyone's guess
+CHOICES = ("choice", "chosen", "chose", "picked", "selected", "selection", "resp", "decision")
+#: a response beside `a` and `b` alone
+PRESSES = (
+    *("key", "keys", "key_press", "key_pressed", "keypress", "response_key", "button", "button_pressed"),
+    *("button_press", "clicked", "pressed", "preferred", "preference", "judgment", "judgement", "pick"),
+    *("user_response", "participant_response", "chosen_option", "chosen_image", "chosen_item", "choose"),
+    *("chosen_object", "chosen_stimulus", "selected_option", "selected_image", "selected_item"),
+)
+#: what precedes or follows 1 and 2, a and b, left and right in the names of options
+STEMS = (
+    *("option", "choice", "stim", "stimulus", "image", "img", "item", "object", "obj", "alternative", "alt"),
+    *(
+        "candidate",
+        "comparison",
+        "picture",
+        "pic",
+        "photo",
+        "word",
+        "text",
+        "sound",
+        "audio",
+        "video",
+        "clip",
+    ),
+    *("face", "product", "card"),
+)
+# `key_resp.keys` and `trial_resp_2.keys` of PsychoPy, without the signs between words
+_PSYCHOPY = re.compile(r"\w*resp\w*keys|keyresp\d*|\w*clickedname")
+_LIKE_RESPONSE = re.compile(
+    r"resp|answer|choice|chosen|chose|choose|pick|select|decision|decid|judg|key|button|prefer|click|press|vote|verdict"
+)
+# `response_time`, `key_resp.rt`, `correct_response`, `ResponseId`: about a response, or something else
+_ABOUT_RESPONSE = re.compile(
+    r"time|rt$|^rt|latency|onset|duration|corr|acc$|id$|type|start|stop|error|count|keyword|monkey|allowed|valid"
+)
+
+
+def plain(name: object) -> str:
+    """The name of a column without what people spell differently: `Worker ID`, `worker_id`, `WorkerId`."""
+    return re.sub(r"[\s_.-]", "", str(name)).lower()
+
+
+def anchors_with_stems() -> tuple[str, ...]:
+    """Names of the anchor that also say what it is: reference_image, stim_target."""
+    return tuple(name for anchor in ANCHOR_STEMS for stem in STEMS for name in (anchor + stem, stem + anchor))
+
+
+def is_known(name: object) -> bool:
+    """Whether a cell is the name of some part, so that its row is a header rather than a comparison.
+
+    >>> is_known("Near"), is_known("key_resp.keys"), is_known("coffee")
+    (True, True, False)
+    """
+    word = plain(name)
+    parts = {plain(alias) for aliases in ALIASES.values() for alias in aliases}
+    return word in parts or word in MORE_ANCHORS or word in anchors_with_stems() or like_response(name)
+
+
+def is_response(name: str, names: Sequence[str]) -> bool:
+    """Whether a plain name is one of these names of a response, or the one that PsychoPy uses.
+
+    >>> is_response("keyresp2keys", CHOICES), is_response("keyresprt", CHOICES)
+    (True, False)
+    """
+    return name in {plain(known) for known in names} or _PSYCHOPY.fullmatch(name) is not None
+
+
+def like_response(name: object) -> bool:
+    """Whether a column may hold responses by its name; it need not.
+
+    >>> like_response("My choice"), like_response("response_time"), like_response("date")
+    (True, False, False)
+    """
+    return _LIKE_RESPONSE.search(plain(name)) is not None and not about_response(name)
+
+
+def about_response(name: object) -> bool:
+    """Whether the name of a column speaks of times, identities, correctness and the like.
+
+    >>> about_response("key_resp.rt"), about_response("key_resp.keys")
+    (True, False)
+    """
+    return _ABOUT_RESPONSE.search(plain(name)) is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer.cli._commands import INTERRUPTED, complain
-from nearer.cli._files import check_outputs, check_page
+from nearer.cli._files import check_outputs, check_page, output_file
 from nearer.cli._fit_options import (
     L2,
     Jobs,
@@ -40,6 +40,7 @@ from nearer.cli._options import (
     AsJson,
     Columns,
     FirstIndex,
+    Force,
     Header,
     Invalid,
     InvalidRows,
@@ -104,6 +105,7 @@ def fit(
     zero: ZeroMeans = None,
     first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
+    force: Force = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -114,7 +116,7 @@ def fit(
     from nearer.saving import save
 
     check_settings(context, model, start)
-    out = out or start or Path("model.nearer")
+    out = output_file(out or start, "model.nearer", force=force)
     check_outputs([out, report], inputs=[answers])
     check_page(report)
     read = partial(read_answers, answers, columns, header, coding, zero, first_index, invalid)

@@ -32,8 +32,8 @@ _held: set[Path] = set()  # temporary files that this process is writing
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path; on success its content takes the place of `path`, on failure nothing changes.
 
-    A symbolic link stays, and the file that it leads to is replaced. An existing file keeps its permissions. A device or
-    a pipe is written into at the end. An error about the temporary file names `path` instead.
+    A symbolic link stays, and the file that it leads to is replaced. An existing file keeps its permissions. Devices
+    and pipes are written into at the end. An error about the temporary file names `path` instead.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

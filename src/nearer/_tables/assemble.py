@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._comparing.checks import Fields, Invalid, check_invalid, check_n_objects, check_names
-from nearer._comparing.faults import UNREADABLE, describe, fault_error, faulty, faulty_weights
+from nearer._comparing.faults import (
+    UNKEPT,
+    UNREADABLE,
+    cannot_be_kept,
+    describe,
+    fault_error,
+    faulty,
+    faulty_weights,
+)
 from nearer._comparing.first_index import check_first_index, refuse_for_names, warn_of_one
 from nearer._comparing.odd import both_triplets, odd_last
 from nearer._comparing.responses import Coding, Zero, check_coding, oriented
@@ -171,6 +179,8 @@ class Assembler:
                 return f"the response {cell!r} is not {self._expected()}"
             if role == "odd" and untold:
                 return f"the odd one {cell!r} is none of {tuple(objects)}, nor 1, 2 or 3, nor the name of a column"
+            if role in self.labels and isinstance(cell, str) and cannot_be_kept(cell):
+                return f"the {role} {cell!r} holds {UNKEPT}"
             if role in self.labels and not isinstance(cell, str) and whole_number(str(cell)) == UNREADABLE:
                 return f"the {role} {cell} is neither a string nor a whole number below 2**53"
         return self._described(objects, codes, extras.get("weight"))

@@ -114,7 +114,9 @@ def _read_labels(path: Path, names: list[str]) -> list[str]:
     """One label an object, in the model's order, from a csv with a header and two columns."""
     import csv
 
-    with path.open(encoding="utf-8-sig", newline="") as stream:
+    from nearer._tables.boundary import reading
+
+    with reading(path), path.open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.reader(stream))[1:]
     found: dict[str, str] = {}
     for number, row in enumerate(rows, start=2):

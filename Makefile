@@ -29,7 +29,7 @@ $(VENV)/.docs: $(VENV)/.dev
 	touch $@
 
 demo: $(VENV)/.core
-	$(BIN)/nearer demo
+	$(BIN)/nearer demo --out nearer-demo.html
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term

@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._comparing.checks import Fields, checked
+from nearer._comparing.checks import Fields, check_n_objects, check_names, checked
 from nearer._comparing.faults import row_place
 from nearer._comparing.first_index import refuse_for_names, warn_of_one
 from nearer._files import replacing
 from nearer._tables.assemble import Assembler, Wanted
+from nearer._tables.boundary import reading
 from nearer._tables.columns import layout_of
+from nearer._tables.npz import ROWS, read_arrays
 from nearer._tables.unused import SAMPLE_ROWS, warn_of_unused
 from nearer._tables.writing import arrow_table, write_text
 from nearer.errors import InputError
@@ -39,12 +38,6 @@ FORMATS = {
     ".parquet": "parquet",
     ".npz": "npz",
 }
-_ROWS = ("indices", "triplets", "quadruplets")
-_NPZ_DIMENSIONS = {
-    **dict.fromkeys(_ROWS, 2),
-    **dict.fromkeys(("weights", "annotators", "groups", "names"), 1),
-}
-_NPZ_DIMENSIONS["n_objects"] = 0
 _VERSION = 1
 _BATCH_ROWS = 1 << 18
 
@@ -74,18 +67,14 @@ def read_fields(
 ) -> Fields:
     """The content of a file; see `Comparisons.read` for the options, which are those of `Wanted`."""
     path = Path(path)
-    try:
-        return _read_any(path, columns, header, Wanted(**options))
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise InputError(
-            f"{path}: this is not a whole gzipped file; is it damaged, or not packed at all?"
-        ) from None
+    wanted, kind = Wanted(**options), format_of(path)
+    with reading(path):
+        return _read_any(path, kind, columns, header, wanted)
 
 
 def _read_any(
-    path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
+    path: Path, kind: str, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
 ) -> Fields:
-    kind = format_of(path)
     if header is not None and kind != "csv":
         raise InputError(f"{path}: header is for csv, tsv and txt files; leave it out")
     if kind == "csv":
@@ -124,6 +113,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
 
     from nearer._tables.cells import is_text
     from nearer._tables.frames import holds_indices, rows_of
+    from nearer._tables.parquet import check_expansion
 
     try:
         schema = parquet.read_schema(path)
@@ -147,7 +137,9 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         if not file.metadata.num_rows:
             raise InputError(f"{path}: the file holds no comparison")
+        check_expansion(file.metadata, path)
         for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=False):
+            batch.validate(full=True)
             assembler.add(batch.select(chosen))
         fields = assembler.finish()
         warn_of_unused(layout, columns, lambda: rows_of(next(file.iter_batches(SAMPLE_ROWS))), str(path))
@@ -159,14 +151,30 @@ def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:
     text = (schema.metadata or {}).get(b"nearer")
     if text is None:
         return wanted
-    notes = json.loads(text)
-    if notes["version"] > _VERSION:
+    names, n_objects = _checked_notes(text, path)
+    if wanted.n_objects is not None or wanted.names is not None:
+        n_objects = wanted.n_objects
+    return replace(wanted, names=wanted.names or names, n_objects=n_objects)
+
+
+def _checked_notes(text: bytes, path: Path) -> tuple[tuple[str, ...] | None, int | None]:
+    """Names and number of objects in what `write` has noted about a parquet file; it may be damaged, too."""
+    try:
+        notes = json.loads(text)
+        version, names, n_objects = notes["version"], notes["names"], notes["n_objects"]
+        is_newer = version > _VERSION
+        if not is_newer:
+            names = check_names(names)
+            n_objects = check_n_objects(n_objects, names)
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise InputError(
+            f"{path}: what nearer has noted in the file about its objects is damaged; write the file once more"
+        ) from error
+    if is_newer:
         raise InputError(
             f"{path}: the file was written by a newer version of nearer; update nearer to read it"
         )
-    names = wanted.names or notes["names"]
-    n_objects = notes["n_objects"] if wanted.n_objects is None and wanted.names is None else wanted.n_objects
-    return replace(wanted, names=names, n_objects=n_objects)
+    return names, n_objects
 
 
 def _write_parquet(fields: Fields, path: Path) -> None:
@@ -181,11 +189,11 @@ def _write_parquet(fields: Fields, path: Path) -> None:
 
 
 def _read_npz(path: Path, wanted: Wanted) -> Fields:
-    content = _npz_content(path)
-    key = next((key for key in _ROWS if key in content), None)
+    content, all_keys = read_arrays(path)
+    key = next((key for key in ROWS if key in content), None)
     if key is None:
         raise InputError(
-            f"{path}: there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(content)}; "
+            f"{path}: there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(all_keys)}; "
             "rename one or load the file with numpy"
         )
     if not len(content[key]):
@@ -194,7 +202,8 @@ def _read_npz(path: Path, wanted: Wanted) -> Fields:
     if names is None and "names" in content:
         names = tuple(content["names"].tolist())
     if n_objects is None and wanted.names is None and "n_objects" in content:
-        n_objects = int(content["n_objects"])
+        number = content["n_objects"].item()
+        n_objects = int(number) if isinstance(number, float) and number.is_integer() else number
     if content[key].dtype.kind == "U":
         refuse_for_names(str(path), wanted.first_index)
     fields = checked(
@@ -211,24 +220,6 @@ def _read_npz(path: Path, wanted: Wanted) -> Fields:
     if n_objects is None and fields.names is None and wanted.first_index is None:
         warn_of_one(str(path), fields.indices)
     return fields
-
-
-def _npz_content(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {key: file[key] for key in file.files if key in _NPZ_DIMENSIONS}
-            found = found or {key: np.empty(0) for key in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, TypeError):
-        raise InputError(
-            f"{path}: this is not an npz file of plain arrays; write it with numpy.savez"
-        ) from None
-    for key, array in found.items():
-        if array.ndim != _NPZ_DIMENSIONS.get(key, array.ndim):
-            raise InputError(
-                f"{path}: the array {key!r} has the shape {array.shape}, but it should have "
-                f"{_NPZ_DIMENSIONS[key]} dimensions; write it with numpy.savez once more"
-            )
-    return found
 
 
 def _write_npz(fields: Fields, path: Path) -> None:

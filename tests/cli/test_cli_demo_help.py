@@ -63,7 +63,8 @@ def test_every_example_runs(run, tmp_path, named_answers, example):
     (tmp_path / "questions.csv").write_text("anchor,a,b\nthing1,thing2,thing3\n")
     labels = "\n".join(f"thing{number},{number % 3}" for number in range(12))
     (tmp_path / "labels.csv").write_text(f"object,label\n{labels}\n")
-    run("fit", "answers.csv", "--out", "model.nearer", "--max-epochs", 3)
+    if not example.startswith("nearer fit"):
+        run("fit", "answers.csv", "--out", "model.nearer", "--max-epochs", 3)
     run("convert", "answers.csv", "answers.jsonl")
     if "--start" in example:
         (tmp_path / "more-answers.csv").write_text("anchor,near,far\nthing1,thing2,thing3\n")

@@ -51,7 +51,7 @@ def test_fit_without_a_test_part_uses_every_answer(run, answers):
 
 
 def embedding(run, answers, *options):
-    assert run("fit", answers, "--max-epochs", 5, *options).exit_code == 0
+    assert run("fit", answers, "--force", "--max-epochs", 5, *options).exit_code == 0
     return nearer.load("model.nearer").embedding_
 
 
@@ -104,7 +104,7 @@ def test_fit_stops_at_its_budget_of_seconds(run, answers):
 def test_fit_stops_at_its_tolerance(run, answers):
     options = ("--solver", "batch", "--max-epochs", 50, "--json")
     coarse = json.loads(run("fit", answers, *options, "--tol", 0.9).stdout)
-    fine = json.loads(run("fit", answers, *options, "--tol", 0).stdout)
+    fine = json.loads(run("fit", answers, *options, "--tol", 0, "--force").stdout)
     assert coarse["stop_reason"] == "tolerance"
     assert coarse["n_epochs"] < fine["n_epochs"] == 50
 
@@ -129,8 +129,8 @@ def test_fit_reads_columns_with_other_names(run, tmp_path, answers):
     (tmp_path / "other.csv").write_text(text, encoding="utf-8")
     assert run("fit", "other.csv").exit_code == 2
     assert run("fit", "other.csv", "--columns", "anchor=city,near=closest,far=distant").exit_code == 0
-    assert run("fit", "other.csv", "--columns", "anchor=0,near=1,far=2").exit_code == 0
-    wrong = run("fit", "other.csv", "--columns", "anchor:city")
+    assert run("fit", "other.csv", "--columns", "anchor=0,near=1,far=2", "--force").exit_code == 0
+    wrong = run("fit", "other.csv", "--columns", "anchor:city", "--force")
     assert wrong.exit_code == 2
     assert "role=column" in wrong.stderr
 
@@ -179,10 +179,10 @@ def test_fit_reads_what_studies_write(run, tmp_path):
     facts = json.loads(run("fit", "odd.csv", "--test-size", 0, "--json").stdout)
     assert (facts["n_train"], facts["n_objects"]) == (6, 4)
     (tmp_path / "sides.csv").write_text("anchor,left,right,response\n0,1,2,left\n2,0,1,right\n1,0,2,left\n")
-    assert json.loads(run("fit", "sides.csv", "--json").stdout)["n_dropped"] == 0
+    assert json.loads(run("fit", "sides.csv", "--json", "--force").stdout)["n_dropped"] == 0
     (tmp_path / "places.csv").write_text("anchor,a,b,response\n0,1,2,1\n0,1,3,2\n")
-    assert run("fit", "places.csv").exit_code == 2
-    assert run("fit", "places.csv", "--coding", "position").exit_code == 0
+    assert run("fit", "places.csv", "--force").exit_code == 2
+    assert run("fit", "places.csv", "--coding", "position", "--force").exit_code == 0
 
 
 def test_ctrl_c_keeps_the_best_map_so_far(start, process, tmp_path):

@@ -82,7 +82,19 @@ def test_the_command_learns_what_the_library_learns(run, answers):
     read = nearer.Comparisons.read(answers)
     same = nearer.OnlineKernel(update="ste", step="1/sqrt(j)", random_state=0).fit(read)
     np.testing.assert_array_equal(nearer.load("model.nearer").kernel_, same.kernel_)
-    run("fit", answers, "--model", "kernel", "--test-size", 0, "--loss", "gnmds", "--trace-penalty", 0.1)
+    run(
+        "fit",
+        answers,
+        "--model",
+        "kernel",
+        "--test-size",
+        0,
+        "--loss",
+        "gnmds",
+        "--trace-penalty",
+        0.1,
+        "--force",
+    )
     same = nearer.RelativeKernel("gnmds", trace_penalty=0.1, random_state=0).fit(read)
     np.testing.assert_array_equal(nearer.load("model.nearer").kernel_, same.kernel_)
 
@@ -109,7 +121,7 @@ def test_the_command_learns_what_the_library_learns(run, answers):
 def test_every_setting_changes_the_kernel(run, answers, kind, options):
     kernels = []
     for more_options in ([], options):
-        assert run("fit", answers, *KINDS[kind], "--test-size", 0, *more_options).exit_code == 0
+        assert run("fit", answers, *KINDS[kind], "--force", "--test-size", 0, *more_options).exit_code == 0
         kernels.append(nearer.load("model.nearer").kernel_)
     assert not np.array_equal(*kernels)
 
@@ -150,9 +162,9 @@ def test_the_defaults_of_the_help_are_the_estimators(run):
 def test_quadruplets_are_learned_online(run):
     run("simulate", "--objects", 8, "--comparisons", 300, "--kind", "quadruplets", "--out", "four.csv")
     for kind in KINDS.values():
-        assert facts_of(run("fit", "four.csv", *kind, "--json"))["n_train"] == 240
+        assert facts_of(run("fit", "four.csv", *kind, "--json", "--force"))["n_train"] == 240
     run("simulate", "--objects", 8, "--comparisons", 30, "--out", "three.csv")
-    run("fit", "three.csv", "--model", "online")
+    run("fit", "three.csv", "--model", "online", "--force")
     refused = run("fit", "four.csv", "--start", "model.nearer")
     assert refused.exit_code == 2
     assert "four.csv: these are quadruplets, but model.nearer began with triplets" in refused.stderr

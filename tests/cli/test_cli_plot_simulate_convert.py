@@ -106,7 +106,7 @@ def test_simulate_writes_answers_and_truth(run, tmp_path):
 def test_simulate_depends_on_the_seed_alone(run, tmp_path):
     contents = []
     for seed in (1, 1, 2):
-        assert run("simulate", "--comparisons", 100, "--seed", seed).exit_code == 0
+        assert run("simulate", "--comparisons", 100, "--seed", seed, "--force").exit_code == 0
         contents.append((tmp_path / "answers.csv").read_bytes())
     assert contents[0] == contents[1] != contents[2]
 

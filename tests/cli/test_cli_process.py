@@ -1,11 +1,14 @@
 """The command as a real process: exit codes, streams, pipes, signals, start-up."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+
+import pytest
 
 import nearer
 
@@ -74,17 +77,27 @@ def test_a_reader_that_goes_away_is_no_error(process, fitted):
     assert piped.returncode == 141
 
 
-def test_ctrl_c_before_the_fit_writes_nothing(start, tmp_path):
-    os.mkfifo(tmp_path / "slow.csv")
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs to see which files a process has open")
+def test_ctrl_c_before_the_fit_writes_nothing(start, tmp_path, named_answers):
+    header, _, rows = named_answers.partition("\n")
+    (tmp_path / "slow.csv").write_text(f"{header}\n{rows * 3000}")
     fit = start("fit", "slow.csv")
-    with open(tmp_path / "slow.csv", "w") as stream:  # opens when the command does
-        stream.write("anchor,near,far\n")
-        stream.flush()
-        time.sleep(0.5)  # it waits for more rows
-        fit.send_signal(signal.SIGINT)
-        assert fit.wait(timeout=30) == 130
+    while not reads(fit.pid, tmp_path / "slow.csv"):
+        assert fit.poll() is None
+        time.sleep(0.001)
+    fit.send_signal(signal.SIGINT)
+    assert fit.wait(timeout=30) == 130
     assert "nearer: interrupted, nothing was written" in fit.screen.wait_for("written")
     assert os.listdir(tmp_path) == ["slow.csv"]
+
+
+def reads(pid, path):
+    """Whether a process has a file open."""
+    opened = []
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            opened.append(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+    return str(path) in opened
 
 
 def test_the_bar_shows_on_a_terminal_and_stdout_stays_clean(start, fitted, tmp_path):

@@ -22,6 +22,7 @@ from nearer._comparing.faults import (
     row_place,
 )
 from nearer._comparing.first_index import from_zero
+from nearer._comparing.texts import check_texts
 from nearer.errors import InputError
 
 Invalid = Literal["error", "drop"]
@@ -192,6 +193,8 @@ def as_rows(triplets: ArrayLike) -> np.ndarray:
         raise InputError(
             f"comparisons must have the shape (q, 3) for triplets or (q, 4) for quadruplets, got {rows.shape}"
         )
+    if rows.dtype.kind == "U":
+        check_texts(triplets, rows, "names of objects")
     return rows
 
 
@@ -280,8 +283,11 @@ def as_labels(values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
     if array.dtype.kind in "OT":
         array = np.array(array.tolist())  # a list of nothing but strings or numbers gets a type of its own
     if array.dtype.kind == "U":
+        check_texts(values, array, what)
         return array
     if array.dtype.kind in "iuf" and bool(np.all(np.isfinite(array) & (array == np.floor(array)))):
+        if array.size and float(np.abs(array).max()) >= (2**63 if array.dtype.kind in "iu" else 2**53):
+            raise InputError(f"{what} hold numbers that are too large to be told apart; give them as strings")
         return array.astype(np.int64)
     raise InputError(f"{what} must be whole numbers or strings without gaps, got an array of {array.dtype}")
 

@@ -15,6 +15,10 @@ MOST_OBJECTS = np.iinfo(np.int32).max
 MISSING = frozenset(("", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"))
 
 
+_LONGEST = 120  # letters of a cell in a sentence
+UNKEPT = "a NUL or half a character, which files cannot keep"
+
+
 def is_missing(cell: Any) -> bool:
     """Whether a cell says that there is nothing in it.
 
@@ -24,6 +28,24 @@ def is_missing(cell: Any) -> bool:
     if isinstance(cell, str):
         return cell.strip() in MISSING
     return cell is None or (isinstance(cell, float) and cell != cell) or type(cell).__name__ == "NAType"
+
+
+def holds_half_a_character(text: str) -> bool:
+    r"""Whether a text holds a lone surrogate, which no file can hold.
+
+    >>> holds_half_a_character("caf\u00e9"), holds_half_a_character("caf\ud800")
+    (False, True)
+    """
+    return not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def cannot_be_kept(text: str) -> bool:
+    """Whether a name or label would not come back from every file: some formats cut texts at NUL.
+
+    >>> cannot_be_kept("tea"), cannot_be_kept("tea" + chr(0))
+    (False, True)
+    """
+    return "\0" in text or holds_half_a_character(text)
 
 
 def row_place(row: int) -> str:
@@ -69,7 +91,12 @@ def no_index(cell: Any, where: str = "") -> str:
     except (TypeError, ValueError):
         is_whole = False
     why = "out of range for the index of an object" if is_whole else "not a whole number"
-    return f"{cell!r}{where} is {why}"
+    return f"{_shortened(repr(cell))}{where} is {why}"
+
+
+def _shortened(text: str) -> str:
+    """A long text without its middle."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
 
 
 def describe(
@@ -84,15 +111,17 @@ def describe(
 ) -> str:
     """Say in words what is wrong with one row; `codes` count from 0, cells from `first_index`."""
     limit = MOST_OBJECTS if n_objects is None else n_objects
-    shown = f"({', '.join(map(str, cells))})"
+    shown = f"({', '.join(_shortened(str(cell)) for cell in cells)})"
     for column, cell, code in zip(columns or range(len(cells)), cells, codes, strict=True):
         if code == UNREADABLE and is_missing(cell):
             return (
                 f"{shown} has an empty cell in column {column!r} "
                 "(NA, nan, null and None count as empty unless names=[...] lists them)"
             )
+        if code == UNREADABLE and isinstance(cell, str) and cannot_be_kept(cell):
+            return f"the name {_shortened(repr(cell))} in column {column!r} holds {UNKEPT}"
         if code == UNREADABLE:
-            return f"{cell!r} is not one of the names given" if named else no_index(cell)
+            return f"{_shortened(repr(cell))} is not one of the names given" if named else no_index(cell)
         if code < 0 and first_index:
             return f"{shown} holds the index {code + first_index}, which is below first_index={first_index}"
         if code < 0:

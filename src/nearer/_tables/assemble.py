@@ -10,7 +10,15 @@ import numpy as np
 
 from nearer._comparing.checks import Fields, Invalid, check_invalid, check_n_objects, check_names
 from nearer._comparing.codes import ODD_UNDECIDED, check_codes
-from nearer._comparing.faults import UNREADABLE, describe, fault_error, faulty, faulty_weights
+from nearer._comparing.faults import (
+    UNKEPT,
+    UNREADABLE,
+    cannot_be_kept,
+    describe,
+    fault_error,
+    faulty,
+    faulty_weights,
+)
 from nearer._comparing.first_index import check_first_index, refuse_for_names, warn_of_one
 from nearer._comparing.odd import both_triplets, odd_last
 from nearer._comparing.responses import Coding, Zero, check_coding, oriented
@@ -213,6 +221,8 @@ class Assembler:
                 return f"the {role} is missing in column {self.layout.column(role)!r}"
             if role in ("response", "odd") and untold and self.told is not None:
                 return self.told.unreadable(cell, objects)
+            if role in self.labels and isinstance(cell, str) and cannot_be_kept(cell):
+                return f"the {role} {cell!r} holds {UNKEPT}"
             if role in self.labels and not isinstance(cell, str) and whole_number(str(cell)) == UNREADABLE:
                 return f"the {role} {cell} is neither a string nor a whole number below 2**53"
         return self._described(objects, codes, extras.get("weight"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from nearer._comparing.checks import whole_codes
 from nearer._comparing.codes import Codes
-from nearer._comparing.faults import UNREADABLE
+from nearer._comparing.faults import UNREADABLE, cannot_be_kept
 from nearer._comparing.responses import number
 from nearer.errors import InputError
 
@@ -110,6 +110,8 @@ class Labels:
         return self._cells.values(column) if self._is_text else whole_numbers(column)
 
     def _new_label(self, cell: str) -> int:
+        if cannot_be_kept(cell):
+            return UNREADABLE
         self._labels.append(cell)
         return len(self._labels) - 1
 
@@ -175,10 +177,10 @@ def whole_number(cell: str) -> int:
 def _is_plain_integer(label: str) -> bool:
     """Whether a label is a number that is written back as it was: 7, but not 007."""
     return (
-        label.removeprefix("-").isdecimal()
+        len(label) < 18
         and label.isascii()
+        and label.removeprefix("-").isdecimal()
         and str(int(label)) == label
-        and len(label) < 18
     )
 
 

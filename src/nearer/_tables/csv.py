@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from io import StringIO
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,7 @@ from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import whole_number
 from nearer._tables.columns import Layout, layout_of, positional
 from nearer._tables.names import is_known
-from nearer._tables.opening import arrow_memory, open_bytes, open_text
+from nearer._tables.opening import Lines, arrow_memory, open_bytes, open_text
 from nearer._tables.survey import LOOKED_AT, n_survey_rows
 from nearer._tables.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
 from nearer.errors import InputError
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TextColumns = bool | Literal["objects"]  # which columns to read as text rather than by their types
+_DELIMITERS = "\t,; "
 _PEEKED_ROWS = 10_000
+_MOST_COLUMNS = 100_000
 _BLOCK_BYTES = 1 << 18
 _BATCH_ROWS = 1 << 17
 _CHUNK_BYTES = 1 << 21
@@ -68,9 +71,13 @@ class CsvSource:
         self.missing = MISSING - set(wanted.names or ())
         self.n_skipped = 0
         with open_text(path) as stream:
-            start = next((line for line in stream if line.strip()), "")
+            start = next((line for line in Lines(stream) if line.strip()), "")
         if not start:
             raise InputError(f"{path}: the file is empty; it should hold comparisons")
+        if max(map(start.count, _DELIMITERS)) > _MOST_COLUMNS:
+            raise InputError(
+                f"{path}: the first line has more than {_MOST_COLUMNS:,} cells; is this a table?"
+            )
         self.delimiter = delimiter_of(start)
         peeked = list(islice(self.rows(), _PEEKED_ROWS))
         first_line, rows = peeked[0][0], [cells for _, cells in peeked]
@@ -95,13 +102,14 @@ class CsvSource:
         """The cells of every row that is not blank, with the number of its line, from 1."""
         line = 0
         with open_text(self.path) as stream:
-            reader = csv.reader(stream, delimiter=self.delimiter)
+            lines = Lines(stream)
+            reader = csv.reader(lines, delimiter=self.delimiter)
             try:
                 for cells in reader:
                     if _is_row(cells):
                         yield line + 1, cells
                     # a quoted cell may go over several lines: the next row starts after it
-                    line = reader.line_num
+                    line = reader.line_num + lines.n_left_out
             except csv.Error as error:
                 raise InputError(f"{self.path}, line {line + 1}: {error}; correct this line") from None
 
@@ -228,8 +236,8 @@ class CsvSource:
         """Parts of the file that end with a line, outside of quotes."""
         with open_bytes(self.path) as stream:
             while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
-                while chunk.count(b'"') % 2 and (line := stream.readline()):
-                    chunk += line
+                while chunk.count(b'"') % 2 and (more := stream.read(_CHUNK_BYTES) + stream.readline()):
+                    chunk += more
                 yield chunk
 
     def _cut_by_hand(self, chunk: bytes, error: Exception, first: bool) -> pa.Table:
@@ -295,9 +303,10 @@ def _is_row(cells: Sequence[str]) -> bool:
 
 def delimiter_of(line: str) -> str:
     """The first of tab, comma, semicolon and blank that cuts a line into three cells or more."""
-    for delimiter in "\t,; ":
-        if len(next(csv.reader([line], delimiter=delimiter))) >= 3:
-            return delimiter
+    for delimiter in _DELIMITERS:
+        with suppress(csv.Error):  # a cell longer than any: the reader says so, with the line
+            if len(next(csv.reader([line], delimiter=delimiter))) >= 3:
+                return delimiter
     return ","
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._comparing.checks import Fields, rounded
-from nearer._comparing.faults import row_place
+from nearer._comparing.faults import holds_half_a_character, row_place
 from nearer._optional import optional
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.cells import is_text
@@ -152,7 +152,7 @@ def _from_pandas(frame: pd.DataFrame, roles: Sequence[str]) -> pa.Table:
     frame = frame.set_axis(list(roles), axis=1)
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
         return pa.table([_column(frame[role].tolist(), role) for role in roles], names=list(roles))
 
 
@@ -180,6 +180,12 @@ def _column(values: list[Any], name: str) -> pa.Array:
         return pa.array(values)
     except OverflowError:  # integers of more than 64 bits: rows that can be left out, or be told of
         return pa.array([rounded(value) for value in values])
+    except UnicodeEncodeError:
+        halved = (isinstance(value, str) and holds_half_a_character(value) for value in values)
+        row = next((row for row, is_halved in enumerate(halved) if is_halved), 0)
+        raise InputError(
+            f"{row_place(row)}: {values[row]!r} in the column {name!r} holds half a character; correct this row"
+        ) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         texts = [isinstance(value, str) for value in values if value is not None]
         odd = next(

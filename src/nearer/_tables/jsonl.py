@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer._comparing.checks import Fields
-from nearer._comparing.faults import is_missing
+from nearer._comparing.checks import Fields, rounded
+from nearer._comparing.faults import holds_half_a_character, is_missing
 from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.columns import layout_of
-from nearer._tables.opening import arrow_memory, open_bytes
+from nearer._tables.opening import Lines, arrow_memory, open_bytes
 from nearer._tables.survey import LOOKED_AT, n_survey_rows
 from nearer._tables.unused import SAMPLE_ROWS, warn_of_unused
 from nearer.errors import InputError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 1 << 22
 _PEEKED_LINES = 1000
+_LONGEST_LINE = 1 << 24  # bytes; as objects of Python it may take 30 times as much
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -35,10 +36,10 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
         try:
             for batch in source.batches(by_hand):
                 assembler.add(batch)
-        except pa.ArrowInvalid:
+        except (pa.ArrowException, UnicodeDecodeError):
             if by_hand:
                 raise
-            continue  # some value has another type: look at every record by itself
+            continue  # some value has another type, or is no text: look at every record by itself
         break
     fields = assembler.finish(source.n_skipped)
     warn_of_unused(source.layout, columns, source.sample, str(path))
@@ -159,38 +160,59 @@ class JsonSource:
             values = [record.get(key) for record in records]
             if role in ("annotator", "group") and isinstance(self.first[role], int):
                 arrays.append(
-                    pa.array([v if isinstance(v, (int, float)) else None for v in values], pa.float64())
+                    pa.array(
+                        [rounded(v) if isinstance(v, (int, float)) else None for v in values], pa.float64()
+                    )
                 )
             else:
                 arrays.append(pa.array([_text(value) for value in values], pa.string()))
         return pa.record_batch(arrays, names=list(self.keys))
 
     def _record(self, line: int, text: bytes) -> dict[str, Any] | InputError:
+        if len(text) > _LONGEST_LINE:
+            return InputError(
+                f"{self.path}, line {line}: the line is longer than {_LONGEST_LINE >> 20} MB, which no answer is; "
+                "correct this line or pass invalid='drop' to leave it out"
+            )
         try:
             record = json.loads(text)
-        except ValueError:
+        except UnicodeDecodeError:
+            return InputError(f"{self.path}, line {line}: the text is not UTF-8; save the file as UTF-8")
+        except (ValueError, RecursionError):
             record = None
         if isinstance(record, dict):
-            return record
+            return self._not_text(line, record) or record
         shown = text[:60].decode(errors="replace").strip()
         return InputError(
             f"{self.path}, line {line}: {shown!r} is not a JSON object; "
             "correct this line or pass invalid='drop' to leave it out"
         )
 
+    def _not_text(self, line: int, record: Mapping[str, Any]) -> InputError | None:
+        """The sentence about half a character: an escape such as \\ud800 without its other half."""
+        texts = (text for cell in record.items() for text in cell if isinstance(text, str))
+        half = next(filter(holds_half_a_character, texts), None)
+        if half is None:
+            return None
+        return InputError(
+            f"{self.path}, line {line}: {half!r} holds half a character; "
+            "correct this line or pass invalid='drop' to leave it out"
+        )
+
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Lines that are not blank, with their numbers from 1."""
         with open_bytes(self.path) as stream:
-            for number, text in enumerate(stream, 1):
+            lines = Lines(stream)
+            for number, text in enumerate(lines, 1):
                 text = text.removeprefix(_BOM) if number == 1 else text
                 if text.strip():
-                    yield number, text
+                    yield number + lines.n_left_out, text
 
     def _chunks(self) -> Iterator[bytes]:
         """Parts of the file that end with a line."""
         with open_bytes(self.path) as stream:
             while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
-                if chunk.strip():
+                if not chunk.isspace():
                     yield chunk
 
     def _line_of(self, row: int) -> int:

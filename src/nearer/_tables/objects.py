@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._comparing.faults import MISSING, UNREADABLE, no_index
+from nearer._comparing.faults import MISSING, UNREADABLE, cannot_be_kept, no_index
 from nearer._comparing.first_index import from_zero
 from nearer._tables.cells import Vocabulary, is_text, whole_number, whole_numbers
 from nearer.errors import InputError
@@ -89,7 +89,7 @@ class Objects:
 
     def _name_code(self, cell: str) -> int:
         name = cell if self._typed else cell.strip()
-        if self._fixed or name in MISSING:
+        if self._fixed or name in MISSING or cannot_be_kept(name):
             return self._codes.get(name, UNREADABLE)
         if name not in self._codes:
             self._is_number.append(whole_number(name) != UNREADABLE)

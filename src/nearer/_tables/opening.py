@@ -1,13 +1,45 @@
-"""Opening files that may be gzipped, and handing their content to Arrow."""
+"""Opening files that may be gzipped, walking over their lines, and handing their content to Arrow."""
 
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
+from io import BytesIO, StringIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, Any, AnyStr, Generic, TextIO
+
+from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+MOST_EXPANDED = 1 << 26  # bytes that any packed file may unpack to, and
+MOST_TIMES = 100  # how many times its size a larger one may; real tables come to 3 to 30
+_BLOCK = 1 << 18  # longer than any cell that the csv module reads: none can hold a whole blank block
+
+
+def expands_too_far(n_expanded: int, n_packed: int) -> bool:
+    """Whether packed bytes stand for more than real files of comparisons do.
+
+    >>> expands_too_far(10**9, 10**8), expands_too_far(10**9, 10**6)
+    (False, True)
+    """
+    return n_expanded > max(MOST_EXPANDED, MOST_TIMES * n_packed)
+
+
+def check_expansion(path: Path) -> None:
+    """Unpack a gzipped file once without keeping anything, and refuse it where it goes on and on."""
+    if not _is_gzip(path):
+        return
+    n_expanded = 0
+    with open(path, "rb") as packed, gzip.GzipFile(fileobj=packed) as stream:
+        while block := stream.read(_BLOCK):
+            n_expanded += len(block)
+            if expands_too_far(n_expanded, packed.tell()):
+                raise InputError(
+                    f"{path}: the file unpacks to more than {MOST_TIMES} times its size; if you trust it, unpack it "
+                    "with gunzip and read the result"
+                )
 
 
 def open_bytes(path: Path, mode: str = "rb") -> IO[bytes]:
@@ -19,6 +51,29 @@ def open_text(path: Path) -> TextIO:
     """A text file to read, without its byte-order mark; bytes that are not UTF-8 become lone surrogates."""
     open_any = gzip.open if _is_gzip(path) else open
     return open_any(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+class Lines(Generic[AnyStr]):
+    """The lines of a stream. Long stretches of blank lines are left out at once, and counted."""
+
+    def __init__(self, stream: IO[AnyStr]) -> None:
+        self._stream: IO[AnyStr] = stream
+        self.n_left_out = 0
+
+    def __iter__(self) -> Iterator[AnyStr]:
+        while block := self._stream.read(_BLOCK) + self._stream.readline():
+            if block.isspace():
+                self.n_left_out += _n_lines(block)
+            else:
+                lines: Any = BytesIO(block) if isinstance(block, bytes) else StringIO(block, newline="")
+                yield from lines
+
+
+def _n_lines(blanks: str | bytes) -> int:
+    """Lines of a block as Python counts them: a text ends one also at a carriage return alone."""
+    if isinstance(blanks, bytes):
+        return blanks.count(b"\n")
+    return blanks.count("\n") + blanks.count("\r") - blanks.count("\r\n")
 
 
 def arrow_memory(content: bytes) -> pa.BufferReader:

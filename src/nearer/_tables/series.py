@@ -24,13 +24,16 @@ def series_of(names: Sequence[str], odd: int, place: str) -> tuple[int, ...]:
     >>> series_of(["trial", "image1", "image2", "image3", "odd"], 4, "")
     (1, 2, 3)
     """
+    positions: dict[str, int] = {}
+    for at, name in enumerate(names):
+        positions.setdefault(name, at)
     for kinds in (_SERIES, _PAIRS):
         found = {
-            tuple(names.index(member) for member in members)
+            tuple(positions[member] for member in members)
             for series in kinds
             for name in names
             for members in _members(name, series)
-            if set(members) <= set(names)
+            if positions.keys() >= set(members)
         }
         found = {columns for columns in found if odd not in columns}
         if len(found) > 1:

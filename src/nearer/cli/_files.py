@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from nearer._files import destination, replacing
 from nearer.errors import InputError
+
+
+def output_file(given: Path | None, usual: str, *, force: bool) -> Path:
+    """The file to write: the one that was named, or the usual one unless that would replace a file unasked."""
+    if given is not None:
+        return given
+    path = Path(usual)
+    if os.path.lexists(path) and not force:
+        raise InputError(
+            f"{path}: this file exists already; choose another name with --out, or replace it with --force"
+        )
+    return path
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
@@ -18,15 +30,25 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -
     for path in filter(None, outputs):
         if path.is_dir():
             raise InputError(f"{path}: this is a folder, give the name of a file")
-        if not path.parent.is_dir():
-            raise InputError(f"{path}: the folder {path.parent} does not exist")
-        if not os.access(path.parent, os.W_OK):
-            raise InputError(f"{path}: the folder {path.parent} cannot be written to")
+        _check_writable(path)
         if any(path.exists() and path.samefile(source) for source in sources):
             raise InputError(f"{path}: this is the input, give the output another name")
         if path.resolve() in seen:
             raise InputError(f"{path}: two outputs have this name, give each its own")
         seen.add(path.resolve())
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a file in a folder that is not there or closed, and a device or pipe that is closed."""
+    target = destination(path)
+    if target is None:
+        if not os.access(path, os.W_OK):
+            raise InputError(f"{path}: this device or pipe cannot be written to")
+        return
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: the folder {target.parent} does not exist")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{path}: the folder {target.parent} cannot be written to")
 
 
 def check_page(path: Path | None) -> None:
@@ -47,19 +69,11 @@ def check_picture(path: Path | None) -> None:
 
 
 def write_all(writers: Mapping[Path, Callable[[Path], object]]) -> None:
-    """Write every file in a temporary folder beside its place, then move all there; a failure leaves none.
-
-    Files keep their names in the temporary folder, because writers choose formats by them.
-    """
+    """Write every file under a temporary name, then move all to their places; a failure leaves none."""
     with ExitStack() as stack:
-        moves = []
         for path, write in writers.items():
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=".nearer-", dir=path.parent))
-            temporary = Path(folder) / path.name
+            temporary = stack.enter_context(replacing(path))
             try:
                 write(temporary)
             except InputError as error:
                 raise InputError(str(error).replace(str(temporary), str(path))) from error
-            moves.append((temporary, path))
-        for temporary, path in moves:
-            os.replace(temporary, path)

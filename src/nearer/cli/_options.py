@@ -64,6 +64,9 @@ Seed = Annotated[
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")
 ]
+Force = Annotated[
+    bool, typer.Option("--force", help="Without --out: replace the file of the default name if it exists.")
+]
 Columns = Annotated[
     str | None,
     typer.Option(

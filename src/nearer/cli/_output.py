@@ -6,22 +6,25 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
 
+from nearer._files import is_stdout
 from nearer._words import counted
 
 
 def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json: bool) -> None:
-    """Print the facts as JSON, or the lines as two columns."""
+    """Print the facts as JSON, or the lines as two columns; on stderr where a file of the facts is stdout itself."""
+    err = any(isinstance(fact, Path) and is_stdout(fact) for fact in facts.values())
     if as_json:
-        typer.echo(json.dumps(plain(facts), ensure_ascii=False, allow_nan=False))
+        typer.echo(json.dumps(plain(facts), ensure_ascii=False, allow_nan=False), err=err)
         return
     rows = list(lines)
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
-        typer.echo(f"{name:<{width}}  {value}")
+        typer.echo(f"{name:<{width}}  {value}", err=err)
 
 
 def plain(value: Any) -> Any:

@@ -39,17 +39,19 @@ def read_questions(
     first_index: int | None = None,
 ) -> Questions:
     """Questions about the objects of a model; answers that are there as well are kept but not looked at."""
+    from nearer._tables.boundary import reading
     from nearer.io import format_of
 
     kind = format_of(path)
     if kind == "npz":
         raise InputError(f"{path}: questions are a table; convert the file to csv, parquet or jsonl")
-    if kind == "csv":
-        return _read_text(path, estimator, columns, header, first_index)
-    if header is not None:
+    if header is not None and kind != "csv":
         raise InputError(f"{path}: --header and --no-header are for csv, tsv and txt files; leave them out")
-    table = _read_parquet(path) if kind == "parquet" else _read_jsonl(path)
-    return _from_table(path, table, estimator, columns, first_index)
+    with reading(path):
+        if kind == "csv":
+            return _read_text(path, estimator, columns, header, first_index)
+        table = _read_parquet(path) if kind == "parquet" else _read_jsonl(path)
+        return _from_table(path, table, estimator, columns, first_index)
 
 
 def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
@@ -105,10 +107,10 @@ def _read_text(
 
 def _first_row(path: Path) -> list[str]:
     from nearer._tables.csv import delimiter_of
-    from nearer._tables.opening import open_text
+    from nearer._tables.opening import Lines, open_text
 
     with open_text(path) as stream:
-        line = next((line for line in stream if line.strip()), "")
+        line = next((line for line in Lines(stream) if line.strip()), "")
     return next(csv.reader([line], delimiter=delimiter_of(line)), [])
 
 
@@ -158,26 +160,26 @@ def _from_table(
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    import pyarrow as pa
     from pyarrow import parquet
 
-    try:
-        return parquet.read_table(path)
-    except pa.ArrowInvalid:
-        raise InputError(f"{path}: this is not a parquet file") from None
+    from nearer._tables.parquet import check_expansion
+
+    with parquet.ParquetFile(path) as file:
+        check_expansion(file.metadata, path)
+        table = file.read(use_threads=False)
+    table.validate(full=True)
+    return table
 
 
 def _read_jsonl(path: Path) -> pa.Table:
-    import pyarrow as pa
     from pyarrow import json
 
     from nearer._tables.opening import arrow_memory, open_bytes
 
-    try:
-        with open_bytes(path) as stream:
-            return json.read_json(arrow_memory(stream.read()))
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
+    with open_bytes(path) as stream:
+        table = json.read_json(arrow_memory(stream.read()))
+    table.validate(full=True)
+    return table
 
 
 def _asked(layout: Layout, path: Path) -> Layout:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer._words import counted
-from nearer.cli._files import check_outputs, check_page, write_all
-from nearer.cli._options import AsJson, Seed
+from nearer.cli._files import check_outputs, check_page, output_file, write_all
+from nearer.cli._options import AsJson, Force, Seed
 from nearer.cli._output import percent, show
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ N_TRAIN, N_TEST, NOISE = 2000, 1000, 0.05
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="The report to write.")] = Path("nearer-demo.html"),
+    out: Annotated[
+        Path | None, typer.Option("--out", show_default="nearer-demo.html", help="The report to write.")
+    ] = None,
+    force: Force = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -30,6 +33,7 @@ def demo(
     from nearer.ordinal import OrdinalEmbedding
     from nearer.report import effort, write_report
 
+    out = output_file(out, "nearer-demo.html", force=force)
     check_outputs([out])
     check_page(out)
     europe = cities()

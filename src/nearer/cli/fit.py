@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer.cli._commands import INTERRUPTED, complain
-from nearer.cli._files import check_outputs, check_page
+from nearer.cli._files import check_outputs, check_page, output_file
 from nearer.cli._fit_options import (
     L2,
     Jobs,
@@ -41,6 +41,7 @@ from nearer.cli._options import (
     AsJson,
     Columns,
     FirstIndex,
+    Force,
     Header,
     Invalid,
     InvalidRows,
@@ -107,6 +108,7 @@ def fit(
     codes: ResponseCodes = None,
     first_index: FirstIndex = None,
     invalid: InvalidRows = Invalid.error,
+    force: Force = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -120,7 +122,7 @@ def fit(
     from nearer.saving import save
 
     check_settings(context, model, start)
-    out = out or start or Path("model.nearer")
+    out = output_file(out or start, "model.nearer", force=force)
     check_outputs([out, report], inputs=[answers])
     check_page(report)
     read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)

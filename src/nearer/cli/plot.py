@@ -11,9 +11,9 @@ import typer
 
 from nearer._words import counted
 from nearer.cli._commands import complain
-from nearer.cli._files import check_outputs, check_picture, write_all
+from nearer.cli._files import check_outputs, check_picture, output_file, write_all
 from nearer.cli._models import about_model, drawn_map, load_model, object_names
-from nearer.cli._options import AsJson, ModelFile
+from nearer.cli._options import AsJson, Force, ModelFile
 from nearer.cli._output import show
 from nearer.errors import InputError
 
@@ -33,7 +33,10 @@ class What(StrEnum):
 
 def plot(
     model: ModelFile,
-    out: Annotated[Path, typer.Option("--out", help="The picture: png, svg, pdf or jpg.")] = Path("map.png"),
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", show_default="map.png", help="The picture: png, svg, pdf or jpg."),
+    ] = None,
     what: Annotated[
         What, typer.Option("--what", help="The map, the objective's curve or the steps.")
     ] = What.map,
@@ -49,9 +52,11 @@ def plot(
     ] = None,
     title: Annotated[str | None, typer.Option("--title", show_default=False, help="Written above.")] = None,
     dpi: Annotated[int, typer.Option("--dpi", min=20, max=2400, help="Dots an inch, for png and jpg.")] = 150,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw a saved model: the labelled map, the objective's curve, or the step sizes."""
+    out = output_file(out, "map.png", force=force)
     check_outputs([out], inputs=[model] if labels is None else [model, labels])
     check_picture(out)
     if labels is not None and what is not What.map:
@@ -108,7 +113,9 @@ def _read_labels(path: Path, names: list[str]) -> list[str]:
     """One label an object, in the model's order, from a csv with a header and two columns."""
     import csv
 
-    with path.open(encoding="utf-8-sig", newline="") as stream:
+    from nearer._tables.boundary import reading
+
+    with reading(path), path.open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.reader(stream))[1:]
     found: dict[str, str] = {}
     for number, row in enumerate(rows, start=2):

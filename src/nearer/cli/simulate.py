@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer._words import counted
-from nearer.cli._files import check_outputs, write_all
-from nearer.cli._options import AsJson, Seed
+from nearer.cli._files import check_outputs, output_file, write_all
+from nearer.cli._options import AsJson, Force, Seed
 from nearer.cli._output import number_or_name, show
 from nearer.cli._study import (
     AnswersAsked,
@@ -74,6 +74,7 @@ def simulate(
     batch: Batch = 10,
     random_share: RandomShare = 0.0,
     plot: Curves = None,
+    force: Force = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +95,7 @@ def simulate(
             points=points,
             n_answers=answers,
             settings={**settings, "random_state": seed},
-            out=out or Path("curves.csv"),
+            out=output_file(out, "curves.csv", force=force),
             plot=plot,
             as_json=as_json,
         )
@@ -102,7 +103,7 @@ def simulate(
     from nearer.datasets import planted
     from nearer.metrics import triplet_error
 
-    out = out or Path("answers.csv")
+    out = output_file(out, "answers.csv", force=force)
     check_outputs([out, truth])
     found, places = planted(n_comparisons=comparisons, kind=kind.value, random_state=seed, **points)
     writers: dict[Path, Callable[[Path], object]] = {out: found.write}

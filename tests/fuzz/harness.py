@@ -1,0 +1,150 @@
+"""Runs numbered cases in child processes that may not crash, hang or grow."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+#: bytes that a child may occupy at its largest, and seconds that one case may take
+MOST_MEMORY, MOST_SECONDS = 10**9, 20.0
+#: address space, which is mostly reserved and never touched: a guard against a machine that swaps
+_ADDRESS_SPACE = 8 * 2**30
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Report:
+    """What came of the cases."""
+
+    counts: Counter = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+    peak_memory: int = 0
+
+    @property
+    def n_cases(self) -> int:
+        """How many cases were run."""
+        return self.counts.total()
+
+
+def run(
+    cases: range, *, kinds: str = "all", keep: Path | None = None, seconds: float = float("inf")
+) -> Report:
+    """Run cases in one child after the other; a new one begins where the last one failed."""
+    report, began = Report(), time.monotonic()
+    waiting = list(cases)
+    while waiting and time.monotonic() - began < seconds:
+        done = _one_child(waiting, kinds, report, keep, began + seconds)
+        waiting = waiting[done:]
+    return report
+
+
+def _one_child(cases: list[int], kinds: str, report: Report, keep: Path | None, end: float) -> int:
+    """Feed cases to a child until all are done, time is up or one fails; return how many are over with."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as complaints:
+        command = [sys.executable, "-m", "tests.fuzz.harness", kinds, folder]
+        child = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
+        )
+        try:
+            for place, case in enumerate(cases):
+                if time.monotonic() > end:
+                    return len(cases)
+                outcome = _ask(child, case)
+                if outcome is None:
+                    complaints.seek(0)
+                    _note(report, case, f"the process died: {complaints.read()[-2000:]}", folder, keep)
+                    return place + 1
+                report.peak_memory = max(report.peak_memory, outcome["memory"])
+                if outcome["memory"] > MOST_MEMORY:
+                    _note(report, case, f"grew to {outcome['memory'] / 1e6:.0f} MB", folder, keep)
+                    return place + 1
+                report.counts[outcome["outcome"]] += 1
+                if outcome["outcome"] == "failed":
+                    _note(report, case, outcome["error"], folder, keep, count=False)
+            return len(cases)
+        finally:
+            child.kill()
+            child.communicate()
+
+
+def _ask(child: subprocess.Popen, case: int) -> dict | None:
+    """The outcome of a case, or None where the child died or had to be stopped."""
+    import select
+
+    assert child.stdin is not None
+    assert child.stdout is not None
+    try:
+        child.stdin.write(f"{case}\n")
+        child.stdin.flush()
+    except BrokenPipeError:
+        return None
+    ready, _, _ = select.select(
+        [child.stdout], [], [], MOST_SECONDS + 60
+    )  # the first case imports and compiles
+    line = child.stdout.readline() if ready else ""
+    return json.loads(line) if line.strip() else None
+
+
+def _note(
+    report: Report, case: int, error: str, folder: str, keep: Path | None, *, count: bool = True
+) -> None:
+    report.failures.append(f"case {case}: {error}")
+    report.counts["failed"] += count
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        for path in Path(folder).glob("case.*"):
+            (keep / f"{case}-{path.name}").write_bytes(path.read_bytes())
+
+
+# -- the child ----------------------------------------------------------------------------------------------------
+
+
+def _child(kinds: str, folder: str) -> None:
+    """Read numbers of cases, answer with one line of JSON each."""
+    from tests.fuzz import seeds
+
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever is printed must not disturb the answers
+    found = {**(seeds.tables() if kinds != "models" else {}), **(seeds.models() if kinds != "tables" else {})}
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    for line in sys.stdin:
+        outcome = _one_case(int(line), found, Path(folder))
+        outcome["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        answers.write(json.dumps(outcome) + "\n")
+        answers.flush()
+
+
+def _one_case(case: int, found: dict[str, bytes], folder: Path) -> dict:
+    import faulthandler
+
+    from tests.fuzz.exercise import exercise
+    from tests.fuzz.mutations import damage
+
+    rng = np.random.default_rng(case)
+    name = list(found)[int(rng.integers(len(found)))]
+    for old in folder.glob("case.*"):
+        old.unlink()
+    path = folder / f"case.{name}"
+    path.write_bytes(damage(name, found[name], rng))
+    faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)  # a hang says where, and ends the child
+    try:
+        return {"outcome": exercise(path, rng)}
+    except Exception:
+        return {"outcome": "failed", "error": f"{name}: {traceback.format_exc(limit=-6)}"}
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+if __name__ == "__main__":
+    _child(*sys.argv[1:])

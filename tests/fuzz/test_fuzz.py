@@ -1,0 +1,21 @@
+"""Damaged and hostile files are refused in one sentence or used; nothing crashes, hangs or fills the memory."""
+
+import sys
+
+import pytest
+
+from tests.fuzz.harness import MOST_MEMORY, run
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of memory are those of POSIX")
+
+
+@pytest.mark.parametrize(("kinds", "cases"), [("tables", 700), ("models", 700)])
+def test_damaged_files_are_refused_or_used(kinds, cases, tmp_path):
+    report = run(range(cases), kinds=kinds, keep=tmp_path, seconds=30)
+    assert not report.failures, f"{len(report.failures)} of {report.n_cases}:\n" + "\n".join(
+        report.failures[:5]
+    )
+    assert report.peak_memory < MOST_MEMORY
+    # a harness in which everything is refused, or nothing is, would test nothing
+    assert report.counts["refused"] > 20
+    assert report.counts["used"] > 20

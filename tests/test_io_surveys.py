@@ -373,6 +373,26 @@ class TestQualtrics:
             Comparisons.read(path)
 
 
+def test_keys_that_the_first_record_lacks(tmp_path):
+    """Screens of instructions come first in what jsPsych writes."""
+    path = tmp_path / "answers.jsonl"
+    records = [{"rt": 900, "response": " "}]
+    for row, won in zip(QUESTIONS, FIRST_WON, strict=True):
+        said = "left" if won else "right"
+        records.append(
+            {
+                "rt": 700,
+                "response": said,
+                **dict(zip(("reference", "left", "right"), row.split(","), strict=True)),
+            }
+        )
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.raises(InputError, match=r"line 1: .*empty cell.*invalid='drop'"):
+        Comparisons.read(path)
+    c = Comparisons.read(path, invalid="drop")
+    assert (named(c), c.n_dropped) == (TRUTH, 1)
+
+
 def test_positions_of_columns_are_no_answers(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text("7,cat,dog,car,2\n8,cat,dog,bus,1\n9,cat,bus,car,2\n7,dog,cat,bus,1\n")

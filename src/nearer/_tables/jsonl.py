@@ -14,7 +14,7 @@ from nearer._tables.assemble import Assembler, Wanted
 from nearer._tables.columns import layout_of
 from nearer._tables.opening import Lines, arrow_memory, open_bytes
 from nearer._tables.survey import LOOKED_AT, n_survey_rows
-from nearer._tables.unused import SAMPLE_ROWS, warn_of_unused
+from nearer._tables.unused import warn_of_unused
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Fields:
-    """The comparisons of a file of JSON lines; the first record says which keys there are."""
+    """The comparisons of a file of JSON lines; the first records say which keys there are."""
     import pyarrow as pa
 
     source = JsonSource(path, columns, wanted)
@@ -47,7 +47,7 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
 
 
 class JsonSource:
-    """A file of JSON lines whose first record has been looked at."""
+    """A file of JSON lines whose first records have been looked at."""
 
     def __init__(self, path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> None:
         self.path, self.wanted, self.n_skipped = path, wanted, 0
@@ -57,30 +57,34 @@ class JsonSource:
         record = self._record(line, text)
         if isinstance(record, InputError):
             raise record
-        keys = list(record)
+        records = self._peeked()
+        keys = list(dict.fromkeys(key for record in records for key in record))
         self.layout = layout_of(keys, columns, f"{path}, line {line}")
         self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
-        self.first = {role: record[key] for role, key in self.keys.items()}
+        self.first = {
+            role: next((record[key] for record in records if record.get(key) is not None), None)
+            for role, key in self.keys.items()
+        }
         self.object_roles = list(self.keys)[: len(self.layout.objects)]
         self.n_survey_rows = n_survey_rows(islice(self.sample(), LOOKED_AT))
         self.numeric = not any(isinstance(cell, str) for cell in self._first_objects())
 
     def _first_objects(self) -> list[Any]:
         """The objects of the first record that lacks none."""
-        for line, text in islice(self._lines(), self.n_survey_rows, _PEEKED_LINES):
-            record = self._record(line, text)
-            if isinstance(record, dict):
-                cells = [record.get(self.keys[role]) for role in self.object_roles]
-                if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
-                    return cells
+        for record in self._peeked()[self.n_survey_rows :]:
+            cells = [record.get(self.keys[role]) for role in self.object_roles]
+            if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
+                return cells
         return [self.first[role] for role in self.object_roles]
 
     def sample(self) -> Iterator[list[Any]]:
-        """The values of the first records, in the order of the first record's keys."""
-        for line, text in islice(self._lines(), SAMPLE_ROWS):
-            record = self._record(line, text)
-            if isinstance(record, dict):
-                yield [record.get(str(key)) for key in self.layout.header]
+        """The values of the first records, in the order of their keys."""
+        return ([record.get(str(key)) for key in self.layout.header] for record in self._peeked())
+
+    def _peeked(self) -> list[dict[str, Any]]:
+        """The first records, as far as they can be read; not all of them need have all keys."""
+        found = (self._record(line, text) for line, text in islice(self._lines(), _PEEKED_LINES))
+        return [record for record in found if isinstance(record, dict)]
 
     def assembler(self) -> Assembler:
         """A fresh assembler for this file."""

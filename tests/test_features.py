@@ -184,7 +184,7 @@ def test_what_features_are_measured_from_does_not_matter(standardise, gamma):
     rng = np.random.default_rng(0)
     features = rng.normal(size=(80, 3))
     points = np.stack([np.sin(features[:, 0]), features[:, 1]], axis=1)
-    far = features + [0.0, 1e3, 1e8]
+    far = features + np.array([0.0, 1e3, 1e8])
     one, other = (
         FeatureMap(standardise=standardise, gamma=gamma).fit(X[:60], points[:60]) for X in (features, far)
     )

@@ -334,6 +334,14 @@ class TestCblearn:
         assert rows.tolist() == [[0, 1, 2]] * 2
         assert response.tolist() == [-1, 2]
 
+    def test_weights_beyond_any_list_are_refused(self):
+        many = Comparisons([[0, 2, 1], [0, 1, 2]], weights=[1, 10**9])
+        with pytest.raises(InputError, match="list-count"):
+            many.to_cblearn()
+        assert many.to_cblearn("list-count")[1].tolist() == [-1, 10**9]
+        with pytest.raises(InputError, match="divide the weights"):
+            Comparisons([[0, 1, 2]], weights=[1e300]).to_cblearn("list-count")
+
     def test_standard_order_of_quadruplets(self):
         rows, response = Comparisons([[3, 2, 1, 0], [1, 0, 3, 2], [2, 1, 1, 0]]).to_cblearn("list-boolean")
         assert rows.tolist() == [[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 1, 2]]

@@ -23,6 +23,8 @@ _READ_OPTIONS: tuple[dict[str, Any], ...] = (
     {"first_index": 1},
     {"zero": "undecided"},
 )
+#: kernels over numbers of objects in between are large by right: they take gigabytes and minutes
+_MANY, _TOO_MANY = 2_000, 200_000
 #: methods and attributes that exist only for some losses or states raise AttributeError by scikit-learn's manners
 _ASKED = (
     "rank_",
@@ -76,8 +78,9 @@ def _use_answers(answers: nearer.Comparisons) -> None:
 
             _try(there_and_back)
     _try(lambda: nearer.OrdinalEmbedding(2, l2=0.01, max_epochs=2, random_state=0).fit(answers))
-    _try(lambda: nearer.OnlineKernel().partial_fit(answers[:5]))
-    _try(lambda: nearer.RelativeKernel(trace_penalty=0.1, max_epochs=2).fit(answers[:5]))
+    if answers.n_objects < _MANY or answers.n_objects > _TOO_MANY:
+        _try(lambda: nearer.OnlineKernel().partial_fit(answers[:5]))
+        _try(lambda: nearer.RelativeKernel(trace_penalty=0.1, max_epochs=2).fit(answers[:5]))
 
 
 def _use_model(model: Any) -> None:

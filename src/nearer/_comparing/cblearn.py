@@ -54,12 +54,21 @@ def _tensor_entries(tensor: Any) -> tuple[np.ndarray, np.ndarray, int]:
     return coords.T, np.asarray(tensor.data), n
 
 
+#: answers that weights may stand for, and rows that a list of them may have
+_MOST_ANSWERS, _MOST_LISTED = 2**53, 10**8
+
+
 def to_cblearn(fields: Fields, format: Format) -> Any:
     """The comparisons as cblearn takes them; see `Comparisons.to_cblearn`."""
     if format not in FORMATS:
         raise InputError(f"format={format!r} is not known; pass one of {', '.join(FORMATS)}")
     counts = _whole_counts(fields.weights, len(fields.indices))
     rows = fields.indices.copy()
+    if format in ("list-order", "list-boolean") and counts.sum() > _MOST_LISTED:
+        raise InputError(
+            f"format={format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows: "
+            "pass format='list-count', or leave the weights out"
+        )
     if format == "list-order":
         return np.repeat(rows, counts, axis=0)
     rows, in_order = _standard(rows)
@@ -82,6 +91,11 @@ def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
         raise InputError(
             f"row {row} (counting from 0): the weight {weights[row]} is no whole number, and cblearn "
             "knows only counts of answers; round the weights or leave them out"
+        )
+    if weights.sum() > _MOST_ANSWERS:
+        raise InputError(
+            f"the weights stand for {weights.sum():.3g} answers, more than the {_MOST_ANSWERS:,} that fit into an array "
+            "of counts: divide the weights or leave them out"
         )
     return weights.astype(np.int64)
 

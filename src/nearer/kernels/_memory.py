@@ -24,8 +24,12 @@ def check_room(n_objects: int, rank: int | None, remedy: str) -> None:
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory of this machine; where the system does not say, more than any has."""
+    """Return the bytes that this process may use; where the system does not say, more than any machine has."""
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
+        physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        import resource  # not on every system
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return physical if limit == resource.RLIM_INFINITY else min(physical, limit)
+    except (AttributeError, ImportError, OSError, ValueError):
         return 2**60

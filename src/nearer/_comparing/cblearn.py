@@ -94,8 +94,8 @@ def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
         )
     if weights.sum() > _MOST_ANSWERS:
         raise InputError(
-            f"the weights stand for {weights.sum():.3g} answers, more than the {_MOST_ANSWERS:,} that fit into an array "
-            "of counts: divide the weights or leave them out"
+            f"the weights stand for {weights.sum():.3g} answers, more than the {_MOST_ANSWERS:,} that an array of "
+            "counts can hold: divide the weights or leave them out"
         )
     return weights.astype(np.int64)
 

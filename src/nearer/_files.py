@@ -132,6 +132,8 @@ def _named(asked: Path, temporary: Path) -> Iterator[None]:
         yield
     except OSError as error:
         name = error.filename
+        if type(error) is not OSError and error.errno is None:
+            raise  # somebody's own sentence, not the system's
         if name is not None and (isinstance(name, int) or Path(os.fsdecode(name)) != temporary):
             raise
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(asked)) from error

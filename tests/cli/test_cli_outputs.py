@@ -118,11 +118,18 @@ def test_a_full_disk_is_one_sentence_that_names_the_file(run, folder):
         assert "full." in result.stderr
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_complete_commands_and_options(process, shell):
-    script = process("--show-completion", shell)
+@pytest.mark.parametrize(
+    ("shell", "word"), [("bash", "complete -o"), ("zsh", "compdef"), ("fish", "complete --command")]
+)
+def test_shells_complete_commands_and_options(process, shell, word):
+    named = {
+        **os.environ,
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+    }  # tests may run without a shell
+    script = process("--show-completion", shell, env=named)
     assert script.returncode == 0
     assert "_NEARER_COMPLETE" in script.stdout
+    assert word in script.stdout
 
 
 def test_completion_offers_commands_and_options(process):

@@ -10,6 +10,7 @@ import json
 import math
 import re
 import struct
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -38,6 +39,8 @@ DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
+    tokenize.TokenError,  # numpy's parser of headers
+    SyntaxError,
     EOFError,
     ValueError,
     TypeError,

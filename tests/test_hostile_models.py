@@ -13,7 +13,7 @@ import pytest
 import nearer
 from nearer.errors import InputError, ModelFileError
 from nearer.pairwise import OPAUC, AdaDSG
-from tests import fuzzing
+from tests.fuzz import model_files
 from tests.saved_models import MODELS, rows
 
 SOME = (
@@ -61,7 +61,7 @@ def refused(load, content, match=None):
 
 def array_of(content, *path):
     """The member that holds an array of the manifest."""
-    found = json.loads(fuzzing.members_of(content)["manifest.json"])["fitted"]
+    found = json.loads(model_files.members_of(content)["manifest.json"])["fitted"]
     for key in path:
         found = found[key]
     return found["$array"]
@@ -90,14 +90,14 @@ class TestArrays:
     )
     def test_points_that_are_none(self, contents, load, array):
         content = contents("ordinal")
-        refused(load, fuzzing.with_array(content, array_of(content, "embedding_"), array))
+        refused(load, model_files.with_array(content, array_of(content, "embedding_"), array))
 
     @pytest.mark.parametrize("change", [np.asfortranarray, lambda points: points.astype(">f8")])
     def test_points_in_another_order_load(self, contents, load, change):
         content = contents("ordinal")
         member = array_of(content, "embedding_")
         points = load(content).embedding_
-        got = load(fuzzing.with_array(content, member, change(points))).embedding_
+        got = load(model_files.with_array(content, member, change(points))).embedding_
         assert got.dtype.isnative
         np.testing.assert_array_equal(got, points)
 
@@ -106,7 +106,9 @@ class TestArrays:
         content = contents("online_factored")
         hostile = np.full((60, 3), index, dtype=np.int32)
         refused(
-            load, fuzzing.with_array(content, array_of(content, "kept_indices_"), hostile), "kept_indices_"
+            load,
+            model_files.with_array(content, array_of(content, "kept_indices_"), hostile),
+            "kept_indices_",
         )
 
     @pytest.mark.parametrize("name", ["auc_stream", "auc_olp", "auc_solam", "pairs_metric"])
@@ -114,7 +116,7 @@ class TestArrays:
     def test_weights_cut_short(self, contents, load, name, part):
         content = contents(name)
         member = array_of(content, *STATE, "arrays", "$dict", part)
-        refused(load, fuzzing.with_array(content, member, np.ones(1)), "state")
+        refused(load, model_files.with_array(content, member, np.ones(1)), "state")
 
     @pytest.mark.parametrize("part", ["factors", "means", "counts", "latest"])
     def test_moments_of_another_size(self, contents, load, part):
@@ -122,7 +124,7 @@ class TestArrays:
         member = array_of(content, *STATE, "arrays", "$dict", part)
         refused(
             load,
-            fuzzing.with_array(content, member, np.ones((2, 1, 4))[..., : 3 if part == "factors" else 4]),
+            model_files.with_array(content, member, np.ones((2, 1, 4))[..., : 3 if part == "factors" else 4]),
         )
 
     @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ class TestArrays:
     def test_kept_rows_that_lead_outside(self, contents, load, part, array):
         content = contents("auc_stream_sparse")
         member = array_of(content, *STATE, "arrays", "$dict", part)
-        refused(load, fuzzing.with_array(content, member, array), "positive")
+        refused(load, model_files.with_array(content, member, array), "positive")
 
 
 class TestNumbers:
@@ -145,7 +147,7 @@ class TestNumbers:
         def change(manifest):
             manifest["fitted"]["learned_"]["fields"]["state"]["fields"]["steps"] = steps
 
-        refused(load, fuzzing.with_manifest(contents("auc_stream"), change), "steps")
+        refused(load, model_files.with_manifest(contents("auc_stream"), change), "steps")
 
     @pytest.mark.parametrize(
         ("name", "part", "key", "value"),
@@ -178,15 +180,16 @@ class TestNumbers:
     )
     def test_settings_and_fitted_numbers(self, contents, load, name, part, key, value):
         refused(
-            load, fuzzing.with_manifest(contents(name), lambda manifest: manifest[part].update({key: value}))
+            load,
+            model_files.with_manifest(contents(name), lambda manifest: manifest[part].update({key: value})),
         )
 
     @pytest.mark.parametrize("name", SOME)
     def test_nothing_may_be_missing(self, contents, load, name):
         content = contents(name)
-        fitted = json.loads(fuzzing.members_of(content)["manifest.json"])["fitted"]
+        fitted = json.loads(model_files.members_of(content)["manifest.json"])["fitted"]
         for key in fitted.keys() - {"feature_names_in_"}:
-            broken = fuzzing.with_manifest(
+            broken = model_files.with_manifest(
                 content, lambda manifest, key=key: manifest["fitted"].pop(key) and None
             )
             refused(load, broken, f"{key} is missing")
@@ -195,7 +198,7 @@ class TestNumbers:
 class TestArchives:
     @pytest.mark.parametrize("name", SOME)
     def test_hostile_archives(self, contents, load, name):
-        for how, content in fuzzing.hostile_archives(contents(name)):
+        for how, content in model_files.hostile_archives(contents(name)):
             try:
                 load(content)
             except ModelFileError:
@@ -203,7 +206,7 @@ class TestArchives:
             pytest.fail(f"{how} was loaded")
 
     def test_a_bomb_takes_no_memory(self, contents, load):
-        content = dict(fuzzing.hostile_archives(contents("ordinal")))["compressed bomb"]
+        content = dict(model_files.hostile_archives(contents("ordinal")))["compressed bomb"]
         assert len(content) < 10**6  # and 240 MB when expanded
         tracemalloc.start()
         try:
@@ -228,9 +231,9 @@ class TestArchives:
             nearer.load(tmp_path / "pipe.nearer")
 
     def test_not_json_but_python(self, contents, load):
-        members = fuzzing.members_of(contents("ordinal"))
+        members = model_files.members_of(contents("ordinal"))
         members["manifest.json"] = members["manifest.json"].replace(b"3.0", b"NaN")
-        refused(load, fuzzing.packed(members.items()), "NaN")
+        refused(load, model_files.packed(members.items()), "NaN")
 
 
 class TestSaving:
@@ -248,7 +251,9 @@ class TestSaving:
 
     @pytest.mark.parametrize("name", [*MODELS])
     def test_every_model_returns(self, contents, load, name):
-        assert type(load(contents(name))).__name__ in str(fuzzing.members_of(contents(name))["manifest.json"])
+        assert type(load(contents(name))).__name__ in str(
+            model_files.members_of(contents(name))["manifest.json"]
+        )
 
 
 class TestStreamsWithOtherSettings:

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import nearer
 from nearer.errors import InputError
+from tests.fuzz.model_calls import calls_of
 
 #: what a damaged file may lead to, besides success
 ALLOWED = (InputError, NotFittedError)
@@ -25,17 +26,6 @@ _READ_OPTIONS: tuple[dict[str, Any], ...] = (
 )
 #: kernels over numbers of objects in between are large by right: they take gigabytes and minutes
 _MANY, _TOO_MANY = 2_000, 200_000
-#: methods and attributes that exist only for some losses or states raise AttributeError by scikit-learn's manners
-_ASKED = (
-    "rank_",
-    "kernel_",
-    "points_",
-    "coef_",
-    "intercept_",
-    "kernel_weights_",
-    "components_",
-    "threshold_",
-)
 
 
 def exercise(path: Path, rng: np.random.Generator) -> str:
@@ -84,71 +74,7 @@ def _use_answers(answers: nearer.Comparisons) -> None:
 
 
 def _use_model(model: Any) -> None:
-    repr(model)
-    for name in _ASKED:
-        try:
-            getattr(model, name, None)
-        except ALLOWED:
-            continue
-    if isinstance(model, nearer.active.Selector):
-        _use_selector(model)
-    elif isinstance(model, nearer.OrdinalEmbedding | nearer.RelativeKernel | nearer.OnlineKernel):
-        _use_objects(model)
-    else:
-        _use_rows(model)
+    for call in calls_of(model):
+        _try(call)
     with tempfile.TemporaryDirectory() as folder:
         _try(lambda: nearer.load(nearer.save(model, Path(folder) / "again.nearer")))
-
-
-def _use_selector(selector: Any) -> None:
-    answers = nearer.Comparisons([(0, 1, 2), (3, 4, 5)])
-    for call in (
-        lambda: selector.next(2),
-        lambda: selector.tell(answers),
-        selector.refit,
-        lambda: selector.answers,
-    ):
-        _try(call)
-
-
-def _use_objects(model: Any) -> None:
-    indices = [(0, 1, 2), (1, 2, 3), (4, 5, 6), (7, 0, 1)]
-    names = getattr(model, "names_", None)
-    answers = nearer.Comparisons(indices, 8)
-    if names is not None and len(names) == 8:
-        _try(lambda: nearer.Comparisons(indices, names=names))
-        try:
-            answers = nearer.Comparisons(indices, names=names)
-        except ALLOWED:
-            return
-    for name in ("predict", "predict_proba", "score", "partial_fit"):
-        _call(model, name, answers)
-    if hasattr(model, "embedding"):
-        _try(lambda: model.embedding(2))
-    if hasattr(model, "add_objects"):
-        _try(lambda: model.add_objects(1, None if names is None else ["another"]))
-    if hasattr(model, "max_epochs"):
-        _try(lambda: model.set_params(max_epochs=2, max_seconds=1.0).fit(answers))
-
-
-def _use_rows(model: Any) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(12, 3))
-    y = np.arange(12) % 2
-    for name in ("decision_function", "predict", "predict_proba", "transform"):
-        _call(model, name, X)
-    if isinstance(model, nearer.FeatureMap):
-        _call(model, "score", X, X[:, :2])
-        return
-    _call(model, "score", X, y)
-    _call(model, "partial_fit", X, y)
-    if hasattr(model, "max_seconds"):
-        _try(lambda: model.set_params(max_seconds=1.0))
-
-
-def _call(model: Any, name: str, *arguments: Any) -> None:
-    try:
-        method = getattr(model, name)
-    except (AttributeError, *ALLOWED):
-        return
-    _try(lambda: method(*arguments))

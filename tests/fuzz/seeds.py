@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import io
 import tempfile
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
 import nearer
+from tests.saved_models import MODELS
 
 _TEXTS = {
     "triplets.csv": "anchor,near,far,weight,annotator,group\ncat,dog,car,1,ann,1\ndog,cat,bus,2,bob,1\n",
@@ -48,58 +46,9 @@ def tables() -> dict[str, bytes]:
 
 @cache
 def models() -> dict[str, bytes]:
-    """Saved models by name, one for every kind of state that an estimator can hold."""
+    """Saved models by file name, one or more per family."""
     with tempfile.TemporaryDirectory() as folder:
-        found = {}
-        for name, estimator in _fitted().items():
-            path = nearer.save(estimator, Path(folder) / "model.nearer")
-            found[f"{name}.nearer"] = path.read_bytes()
-    return found
-
-
-def _fitted() -> dict[str, object]:
-    answers, _ = nearer.datasets.planted(8, 2, 120, random_state=0)
-    named = nearer.Comparisons(answers.indices, names=[f"object {i}" for i in range(8)])
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 3))
-    y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0).astype(int)
-
-    def auc(**settings):
-        return nearer.AUCClassifier(random_state=0, **settings)
-
-    selector = nearer.active.Selector(8, random_state=0)
-    selector.tell(answers[:30])
-    return {
-        "embedding": nearer.OrdinalEmbedding(2, loss="tste", random_state=0, max_epochs=5).fit(named),
-        "kernel": nearer.RelativeKernel(trace_penalty=0.01).fit(answers),
-        "online": nearer.OnlineKernel(8, random_state=0, passes=2).partial_fit(named),
-        "online_rank": nearer.OnlineKernel(8, rank=3, passes=3, random_state=0).partial_fit(answers),
-        "auc": auc().fit(X, y),
-        "auc_stream": auc(solver="olp").partial_fit(X, y, [0, 1]),
-        "auc_moments": auc(solver="opauc", loss="square").partial_fit(X, y, [0, 1]),
-        "auc_saddle": auc(solver="solam", loss="square").partial_fit(X, y, [0, 1]),
-        "auc_fourier": auc(model="rff").fit(X, y),
-        "metric": nearer.PairwiseLearner(pair="metric", n_components=2, random_state=0).fit(X, y),
-        "ranking": nearer.PairwiseLearner(pair="ranking", random_state=0).fit(X, X[:, 1].round()),
-        "features": nearer.FeatureMap(gamma=1.0).fit(X[:10], X[:10, :2]),
-        "selector": selector,
-    }
-
-
-def archive(members: dict[str, bytes]) -> bytes:
-    """A zip of members that are stored as they are, as `nearer.save` and `numpy.savez` write it."""
-    import zipfile
-
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
-        for name, content in members.items():
-            file.writestr(zipfile.ZipInfo(name), content)
-    return buffer.getvalue()
-
-
-def members_of(content: bytes) -> dict[str, bytes]:
-    """The members of a zip."""
-    import zipfile
-
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        return {name: file.read(name) for name in file.namelist()}
+        return {
+            f"{name}.nearer": nearer.save(make(), Path(folder) / "model.nearer").read_bytes()
+            for name, make in MODELS.items()
+        }

@@ -1,0 +1,74 @@
+"""Everything that a loaded model offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import nearer
+
+
+def calls_of(model: Any) -> Iterator[Callable[[], Any]]:
+    yield lambda: repr(model)
+    if isinstance(model, nearer.active.Selector):
+        yield from _calls_of_selector(model)
+        return
+    if "max_seconds" in model.get_params():
+        model.set_params(max_seconds=0.3)
+    yield from _calls_about_objects(model) if hasattr(model, "names_") else _calls_about_rows(model)
+
+
+def _calls_of_selector(model: Any) -> Iterator[Callable[[], Any]]:
+    yield lambda: (model.answers, model.pending, model.points, model.n_answers)
+    yield lambda: model.named(model.pending)
+    yield lambda: model.tell(model.next(5))
+    yield model.refit
+    yield lambda: model.next(20)
+    yield model.forget
+    yield lambda: model.grow(model.n_objects + 1)
+    yield lambda: model.grow(names=["a new one"])
+    yield lambda: model.next(3)
+
+
+def _calls_about_objects(model: Any) -> Iterator[Callable[[], Any]]:
+    from nearer._models import map_of, n_objects_of
+
+    given = nearer.datasets.planted(max(min(n_objects_of(model), 20), 4), 2, 40, random_state=4).comparisons
+    for name in ("predict", "predict_proba", "score"):
+        yield lambda name=name: getattr(model, name)(given) if hasattr(model, name) else None
+    for name in ("rank_", "points_", "kernel_", "n_steps_", "n_projections_"):
+        yield lambda name=name: getattr(model, name, None)
+    yield lambda: map_of(model, 2)
+    if hasattr(model, "partial_fit"):
+        yield lambda: model.partial_fit(given)
+        yield lambda: model.partial_fit(given)
+    if hasattr(model, "add_objects"):
+        yield lambda: model.add_objects(2)
+        yield lambda: model.add_objects(names=["one", "two"])
+        yield lambda: model.partial_fit(given)
+    yield lambda: model.predict(given)
+    yield lambda: model.fit(given)
+
+
+def _calls_about_rows(model: Any) -> Iterator[Callable[[], Any]]:
+    from scipy import sparse
+
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40, min(model.n_features_in_, 50)))
+    y = np.arange(40) % 2
+    labels = model.classes_[y] if hasattr(model, "classes_") else y
+    is_map = isinstance(model, nearer.FeatureMap)
+    target = rng.normal(size=(40, model.dual_coef_.shape[1])) if is_map else labels
+    for rows in (X, X.astype(np.float32)) if is_map else (X, sparse.csr_matrix(X)):
+        for name in ("predict", "predict_proba", "decision_function", "transform"):
+            yield lambda name=name, rows=rows: getattr(model, name)(rows) if hasattr(model, name) else None
+        yield lambda rows=rows: model.score(rows, target)
+        if hasattr(model, "partial_fit"):
+            yield lambda rows=rows: model.partial_fit(rows, target)
+    for name in ("coef_", "intercept_", "components_", "kernel_weights_", "threshold_"):
+        yield lambda name=name: getattr(model, name, None)
+    yield lambda: model.pair_distance(X, X) if hasattr(model, "pair_distance") else None
+    yield lambda: model.get_feature_names_out() if hasattr(model, "get_feature_names_out") else None
+    yield lambda: model.fit(X, target)

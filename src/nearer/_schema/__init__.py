@@ -16,7 +16,7 @@ by a method `_check_loaded` of the class, which raises `SchemaError`.
 ((3, 2), {'n': 3})
 >>> Array("q", kinds="i", below="n").read(np.array([0, 3]), "rows", sizes)
 Traceback (most recent call last):
-nearer._schema.SchemaError: rows must hold numbers below 3, not 3
+nearer._schema.base.SchemaError: rows must hold numbers below 3, not 3
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `outcomes` loads each file in a child process with little memory, and if it loads, calls everything that a model offers
 (`exercise`). A crash, a hang or another error must not be.
 
-    PYTHONPATH=src python -m tests.fuzz_runs 300          # so many variants of every model, from the root of the project
+    PYTHONPATH=src python -m tests.fuzz_runs 300  # variants of every model; run it in the root of the project
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _READ_OPTIONS: tuple[dict[str, Any], ...] = (
     {"first_index": 1},
     {"zero": "undecided"},
 )
-#: kernels over numbers of objects in between are large by right: they take gigabytes and minutes
+#: kernels, and 50 times as many points, over numbers of objects in between take gigabytes and minutes by right
 _MANY, _TOO_MANY = 2_000, 200_000
 
 
@@ -67,7 +67,8 @@ def _use_answers(answers: nearer.Comparisons) -> None:
                 assert len(again) == len(answers), "answers changed on the way to a file and back"
 
             _try(there_and_back)
-    _try(lambda: nearer.OrdinalEmbedding(2, l2=0.01, max_epochs=2, random_state=0).fit(answers))
+    if answers.n_objects < 50 * _MANY or answers.n_objects > 100 * _TOO_MANY:
+        _try(lambda: nearer.OrdinalEmbedding(2, l2=0.01, max_epochs=2, random_state=0).fit(answers))
     if answers.n_objects < _MANY or answers.n_objects > _TOO_MANY:
         _try(lambda: nearer.OnlineKernel().partial_fit(answers[:5]))
         _try(lambda: nearer.RelativeKernel(trace_penalty=0.1, max_epochs=2).fit(answers[:5]))

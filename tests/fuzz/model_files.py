@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import struct
@@ -155,7 +156,7 @@ def spoiled_manifest(content: bytes, rng: np.random.Generator) -> bytes:
                 other, where = _some_place(manifest, rng)
                 holder[key] = json.loads(json.dumps(other[where]))
             else:
-                holder[key] = VALUES[int(rng.integers(len(VALUES)))]
+                holder[key] = copy.deepcopy(VALUES[int(rng.integers(len(VALUES)))])
 
     return with_manifest(content, change)
 

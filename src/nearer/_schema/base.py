@@ -129,6 +129,7 @@ class Number(Spec):
     def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
         if isinstance(value, int):  # of any length, so that it may not become a float
             need(abs(value) <= 2**1023, f"{where} is too large")
+            value = value if abs(value) < MOST else float(value)  # compiled loops take no longer integers
         if not math.isfinite(value):
             need(not self.finite, f"{where} is {value}")
             return value

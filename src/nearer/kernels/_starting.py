@@ -78,7 +78,7 @@ def largest_at_start(start: ArrayLike, rank: int | None) -> float:
     given = np.asarray(start, dtype=float)
     with np.errstate(over="ignore"):
         sizes = given if given.ndim == 0 or rank is None else (given**2).sum(axis=1)
-    return float(np.abs(sizes).max())
+    return float(np.abs(sizes).max(initial=0.0))
 
 
 def _array(name: str, values: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -95,8 +95,13 @@ def _psd(kernel: np.ndarray) -> np.ndarray:
     if not np.allclose(kernel, kernel.T, rtol=1e-10, atol=1e-12 * max(np.abs(kernel).max(), 1.0)):
         raise InputError("start is not symmetric: a kernel is, and (start + start.T) / 2 would be")
     kernel = (kernel + kernel.T) / 2
-    with threads_for(len(kernel)):
-        values = np.linalg.eigvalsh(kernel)
+    try:
+        with threads_for(len(kernel)):
+            values = np.linalg.eigvalsh(kernel)
+    except np.linalg.LinAlgError as error:  # numbers of all sizes up to the largest
+        raise InputError(
+            f"start has no eigenvalues that can be computed ({error}): give smaller numbers"
+        ) from error
     if values[0] < -_START_TOLERANCE * max(values[-1], 1.0):
         raise InputError(
             f"start has the eigenvalue {values[0]:.3g}, but a kernel has none below 0: remove the negative ones"

@@ -44,6 +44,7 @@ class Symmetric:
     def _check_loaded(self) -> None:
         need(np.allclose(self.base, self.base.T, rtol=1e-6, atol=1e-6), "base is not symmetric")
         room = self.columns.shape[1]
+        need(self.middle.shape == (room, room), f"middle is not square over {room} columns")
         need(room >= _MOST_AT_ONCE and self.waiting <= room, f"{self.waiting} of {room} columns wait")
 
     def __post_init__(self) -> None:

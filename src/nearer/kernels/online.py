@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -238,7 +239,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
             plan = plan_of(self, self._largest_at_start())
             try:
                 learned = self.held_.learn(answers, start, len(comparisons), plan, enough)
-            except np.linalg.LinAlgError as error:
+            except (np.linalg.LinAlgError, ArpackError) as error:
                 self._forget_after(self.n_seen_)
                 raise InputError(
                     f"{error}, so that it cannot learn from more answers: fit it again, with a smaller step_size"

@@ -78,7 +78,12 @@ def binary_classes(y: np.ndarray, remedy: str = "give rows of both") -> np.ndarr
     """The two classes of labels, in order."""
     from sklearn.utils.multiclass import check_classification_targets
 
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except (TypeError, ValueError) as error:  # numbers that are not classes, or bytes
+        raise InputError(
+            f"{str(error).rstrip('.')}: give two classes as texts, whole numbers or booleans"
+        ) from error
     classes = np.unique(y)
     if len(classes) == 1:
         raise InputError(

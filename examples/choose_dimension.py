@@ -8,7 +8,7 @@ import nearer
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 folder.mkdir(parents=True, exist_ok=True)
 
-# 40 points in three dimensions, which the answers do not mention; every tenth answer is wrong
+# 40 points in three dimensions, which the answers do not reveal; one answer in ten is wrong
 answers, _ = nearer.datasets.planted(40, 3, 4000, noise=0.1, random_state=0)
 
 choice = nearer.choose_dimension(answers, range(1, 6), n_splits=5, random_state=0)

@@ -19,7 +19,7 @@ model = nearer.OrdinalEmbedding(n_components=2, loss="auto", random_state=0).fit
 print(f"chosen on held-out answers: {model.loss_}, l2 = {model.l2_:g}")
 print(f"held-out answers that hold in the map: {model.score(test):.1%}")
 
-# comparisons know nothing of north and scale: turn the map to lie like the true one before looking at it
+# comparisons do not determine north or scale: align the map with the true one before plotting it
 maps = {"The true map": europe.map_xy(), "From comparisons": model.embedding_}
 nearer.plotting.plot_comparison_of_maps(maps, europe.names).savefig(folder / "europe.png")
 print("wrote", folder / "europe.png")

@@ -1,4 +1,4 @@
-"""scikit-learn's searches on comparisons: `python examples/gridsearch.py [folder]`."""
+"""Run scikit-learn's searches on comparisons: `python examples/gridsearch.py [folder]`."""
 
 import sys
 from pathlib import Path

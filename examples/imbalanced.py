@@ -1,4 +1,4 @@
-"""One fraud in a hundred payments: order first, then the cut. `python examples/imbalanced.py [folder]`."""
+"""Find rare frauds: learn the order first, then choose the threshold. `python examples/imbalanced.py [folder]`."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ folder.mkdir(parents=True, exist_ok=True)
 
 
 def payments(count, seed):
-    """Most frauds are loud, three in ten are of another kind that hardly shows."""
+    """Simulate payments: most frauds are obvious, three in ten are of another kind that is hard to see."""
     rng = np.random.default_rng(seed)
     X, fraud = rng.normal(size=(count, 10)), rng.uniform(size=count) < 0.01
     quiet = fraud & (rng.uniform(size=count) < 0.3)
@@ -36,7 +36,7 @@ for name, model in models.items():
     found, alarms = recall_score(truth, said), np.mean(said[~truth])
     print(f"{name:25}  {area:.3f}  {found:12.0%}  {alarms:12.1%}")
 
-# the order is what was learned; where to cut is another question, and has several answers
+# the model learned an order; the threshold is a separate choice, with several criteria
 for criterion in ("balanced", "f1", "prior"):
     said = nearer.AUCClassifier(threshold=criterion, random_state=0).fit(X, y).predict(later)
     print(f"threshold={criterion!r:10}  {said.sum():5} alarms, {recall_score(truth, said):.0%} of the frauds")
@@ -47,7 +47,7 @@ for name, model in models.items():
     RocCurveDisplay.from_predictions(truth, model.decision_function(later), name=name, ax=axes)
 figure.savefig(folder / "imbalanced.png")
 
-# next month's payments come in chunks: learn on, and forget the rows
+# next month's payments arrive in chunks: learn from each chunk, then discard its rows
 for start in range(0, 10_000, 1000):
     ours.partial_fit(later[start : start + 1000], truth[start : start + 1000])
 print(f"after another 10,000 payments: AUC {ours.score(later[10_000:], truth[10_000:]):.3f}")

@@ -11,8 +11,8 @@ import nearer
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 folder.mkdir(parents=True, exist_ok=True)
 
-# 900 pictures of handwritten digits; 600 are compared ("these two show the same digit, this one another"),
-# 300 come later and have nothing but their pixels
+# 900 pictures of handwritten digits: 600 are compared ("these two show the same digit, this one another"),
+# 300 arrive later with only their pixels
 pixels, digits = (part[:900] for part in load_digits(return_X_y=True))
 compared, later = np.arange(600), np.arange(600, 900)
 answers = nearer.datasets.triplets_from_labels(digits[compared], 60_000, flip=0.05, random_state=0)

@@ -1,4 +1,4 @@
-"""Fewer questions for the same map: `python examples/next_question.py [folder]`."""
+"""Reach the same map with fewer questions: `python examples/next_question.py [folder]`."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ study = nearer.active.play(
     oracle, ["random", "arr", "adaptive"], n_answers=600, n_components=2, repeats=2, random_state=0
 )
 
-target = study.errors[0, :, -1]  # what random questions come to, in each repetition
+target = study.errors[0, :, -1]  # final error of random questions, in each repetition
 for name, needed in study.answers_needed(target).items():
     print(f"{name}: {np.median(needed):.0f} answers for what random questions know in the end")
 

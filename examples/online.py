@@ -1,4 +1,4 @@
-"""A kernel that learns while answers come in, is saved, and goes on. `python examples/online.py [folder]`."""
+"""Learn a kernel while answers arrive, save it, and continue. `python examples/online.py [folder]`."""
 
 import sys
 from pathlib import Path
@@ -8,11 +8,11 @@ import nearer
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 folder.mkdir(parents=True, exist_ok=True)
 
-# 30 points in the plane, which the answers do not mention; one answer in ten is wrong
+# 30 points in the plane, which the answers do not reveal; one answer in ten is wrong
 answers, truth = nearer.datasets.planted(30, 2, 3000, noise=0.1, random_state=0)
 stream, later = answers[:2500], answers[2500:]
 
-# one wrong answer must not undo what many right ones built: bound the steps
+# one wrong answer must not undo what many right ones taught: bound the steps
 online = nearer.OnlineKernel(n_objects=30, max_step=0.05, passes=3, random_state=0)
 for start in range(0, 1000, 100):
     online.partial_fit(stream[start : start + 100])

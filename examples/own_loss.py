@@ -1,4 +1,4 @@
-"""A loss of your own, without touching nearer's code: `python examples/own_loss.py [folder]`."""
+"""Write your own loss without touching nearer's code: `python examples/own_loss.py [folder]`."""
 
 # --8<-- [start:imports]
 import sys
@@ -16,7 +16,7 @@ from nearer.losses.base import sigmoid
 # --8<-- [start:loss]
 @dataclass(frozen=True)
 class LapseSTE(nearer.losses.Loss):
-    """STE for people who toss a coin, with probability `lapse`, instead of looking."""
+    """STE for people who, with probability `lapse`, toss a coin instead of looking."""
 
     lapse: float = 0.1
     name = "lapse-ste"
@@ -31,7 +31,7 @@ class LapseSTE(nearer.losses.Loss):
     def derivatives(self, near, far):
         p = sigmoid(far - near)
         slope = (1 - self.lapse) * p * (1 - p) / self.probability(near, far)
-        return slope, -slope  # by near, by far
+        return slope, -slope  # with respect to near, and to far
 
 
 # --8<-- [end:loss]
@@ -50,7 +50,7 @@ np.testing.assert_allclose(loss.derivatives(near, far), (by_near, by_far), rtol=
 
 # --8<-- [start:fit]
 answers, truth = nearer.datasets.planted(30, 2, 3000, noise="ste", scale=1.5, random_state=0)
-answers = answers.with_noise(0.05, random_state=0)  # and here they did not look
+answers = answers.with_noise(0.05, random_state=0)  # these are the lapses
 train, test = answers.split(test_size=0.2, random_state=0)
 for loss in ("ste", LapseSTE(0.1)):
     model = nearer.OrdinalEmbedding(n_components=2, loss=loss, random_state=0).fit(train)

@@ -11,7 +11,7 @@ import nearer
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
 folder.mkdir(parents=True, exist_ok=True)
 
-# A stand-in for your own file: 12 people answer "is X more like A or like B?" about 10 drinks.
+# A simulated file in place of your own: 12 people answer "is X more like A or like B?" about 10 drinks.
 drinks = ["water", "juice", "lemonade", "cola", "beer", "cider", "wine", "tea", "coffee", "cocoa"]
 sweet_and_warm = np.array(
     [[0, 0], [3, 0], [4, 0], [4.5, 0], [1, 0.3], [2.5, 0.3], [1.5, 1], [0.5, 4], [0.5, 4.5], [4, 4]]
@@ -26,12 +26,12 @@ with open(folder / "answers.csv", "w", newline="") as stream:
         says_left = to_a + rng.normal(scale=0.5) < to_b
         table.writerow([f"p{row % 12:02d}", drinks[x], drinks[a], drinks[b], 1 if says_left else -1])
 
-# "probe", "left", "right", "answer" and "participant" are names that nearer knows; others go into columns={...}
+# nearer recognises "probe", "left", "right", "answer" and "participant"; map other names with columns={...}
 answers = nearer.Comparisons.read(folder / "answers.csv")
 print(answers)
 print(answers.conflicts())
 
-# Does the map hold for people who took no part in making it?
+# Does the map predict the answers of people it was not fitted to?
 train, test = answers.split(test_size=0.25, by="annotator", random_state=0)
 model = nearer.OrdinalEmbedding(n_components=2, random_state=0).fit(train)
 print(f"answers of new people that hold: {model.score(test):.1%}")

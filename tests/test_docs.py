@@ -141,11 +141,11 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert f"at most {calibration._MOST_SPLITS}." in text
     assert f"Below {calibration.LEAST_COMPARISONS} comparisons," in text
     assert f"lower by at least {100 * calibration._WORTH_A_CHANGE:g}%" in text
-    assert f"error is {100 * calibration._PATIENCE:g}% above the least so far" in text
-    assert f"within {100 * calibration._IN_DOUBT:g}% of the least error" in text
+    assert f"error is {100 * calibration._PATIENCE:g}% above the lowest so far" in text
+    assert f"within {100 * calibration._IN_DOUBT:g}% of the lowest error" in text
     assert calibration.CLOSER == 0.01  # "a hundredth of `tol`"
     assert calibration._HELD_OUT == 0.1  # "a tenth"
-    assert ordinal._GO_ON.name == "svrg"  # "goes on from their points with SVRG-SBB alone"
+    assert ordinal._GO_ON.name == "svrg"  # "continues from their points with SVRG-SBB alone"
     order = [f"`{name}`" for name in ordinal._ORDER]
     assert f"done for {', '.join(order[:-1])} and {order[-1]}." in text
 

@@ -53,7 +53,7 @@ class Rows:
         width=Size("d"),
         scales=optional(Array("d", at_least=1 / LARGEST, dtype="float64", order="C")),
         shift=optional(Array("d", dtype="float64", order="C")),
-        length=Number(above=0),
+        length=Number(at_least=1 / LARGEST, at_most=LARGEST),
     )
 
     def __call__(self, X: Any) -> Any:

@@ -15,6 +15,8 @@ def _caller() -> int:
     """How far up from `warn` the first line is that is not nearer's."""
     frame, level = sys._getframe(1), 0
     # decorators of contextlib stand between two functions of nearer
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("nearer", "contextlib")):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        ("nearer", "contextlib")
+    ):
         frame, level = frame.f_back, level + 1
     return level

@@ -52,8 +52,8 @@ def _online(n: int, q: int) -> Fit:
     return lambda: nearer.OnlineKernel(n, random_state=0).fit(answers)
 
 
-def _auc(solver: str) -> Fit:
-    X, y = _rows(20_000, 50)
+def _auc(solver: str, n: int) -> Fit:
+    X, y = _rows(n, 50)
     return lambda: nearer.AUCClassifier(solver=solver, random_state=0).fit(X, y)
 
 
@@ -75,8 +75,8 @@ JOBS: dict[str, Callable[[], Fit]] = {
     "RelativeKernel, n = 1,000": _large_kernel,
     "OnlineKernel, n = 100": lambda: _online(100, 3000),
     "OnlineKernel, n = 600": lambda: _online(600, 600),
-    "AUCClassifier, AdaDSG": lambda: _auc("adadsg"),
-    "AUCClassifier, exact": lambda: _auc("exact"),
+    "AUCClassifier, AdaDSG": lambda: _auc("adadsg", 200_000),
+    "AUCClassifier, exact": lambda: _auc("exact", 20_000),
     "AUCClassifier, random features": _random_features,
     "FeatureMap, n = 1,000": _feature_map,
 }

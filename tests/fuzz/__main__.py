@@ -15,13 +15,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000, help="how many cases to run")
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--kinds", choices=("all", "tables", "models"), default="all", help="files to damage")
+    parser.add_argument("--only", default="", help="damage only valid files whose name contains this")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--keep", type=Path, default=None, help="folder for the files that failed")
     given = parser.parse_args()
     parts = [range(given.first + part, given.first + given.cases, given.jobs) for part in range(given.jobs)]
     with ThreadPoolExecutor(given.jobs) as pool:
-        reports = list(pool.map(lambda part: run(part, kinds=given.kinds, keep=given.keep), parts))
+        reports = list(pool.map(lambda part: run(part, only=given.only, keep=given.keep), parts))
     total = Report()
     for report in reports:
         total.counts += report.counts

@@ -38,22 +38,20 @@ class Report:
         return self.counts.total()
 
 
-def run(
-    cases: range, *, kinds: str = "all", keep: Path | None = None, seconds: float = float("inf")
-) -> Report:
+def run(cases: range, *, only: str = "", keep: Path | None = None, seconds: float = float("inf")) -> Report:
     """Run cases in one child after the other; a new one begins where the last one failed."""
     report, began = Report(), time.monotonic()
     waiting = list(cases)
     while waiting and time.monotonic() - began < seconds:
-        done = _one_child(waiting, kinds, report, keep, began + seconds)
+        done = _one_child(waiting, only, report, keep, began + seconds)
         waiting = waiting[done:]
     return report
 
 
-def _one_child(cases: list[int], kinds: str, report: Report, keep: Path | None, end: float) -> int:
+def _one_child(cases: list[int], only: str, report: Report, keep: Path | None, end: float) -> int:
     """Feed cases to a child until all are done, time is up or one fails; return how many are over with."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as complaints:
-        command = [sys.executable, "-m", "tests.fuzz.harness", kinds, folder]
+        command = [sys.executable, "-m", "tests.fuzz.harness", only, folder]
         child = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
         )
@@ -111,13 +109,13 @@ def _note(
 # -- the child ----------------------------------------------------------------------------------------------------
 
 
-def _child(kinds: str, folder: str) -> None:
+def _child(only: str, folder: str) -> None:
     """Read numbers of cases, answer with one line of JSON each."""
     from tests.fuzz import seeds
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever is printed must not disturb the answers
-    found = {**(seeds.tables() if kinds != "models" else {}), **(seeds.models() if kinds != "tables" else {})}
+    found = {name: seed for name, seed in {**seeds.tables(), **seeds.models()}.items() if only in name}
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, resource.getrlimit(resource.RLIMIT_AS)[1]))
     for line in sys.stdin:
         outcome = _one_case(int(line), found, Path(folder))

@@ -9,12 +9,12 @@ from rich.console import Console
 
 from nearer import OrdinalEmbedding, RelativeKernel, _progress
 from nearer._progress import counting_bar, progress_bar
-from nearer.solvers.result import STOP_REASONS
+from nearer.solvers.result import STOP_REASONS, Progress
 from tests.registries import planted
 
 
 def progress(fraction, objective=0.125, stage="fitting", part=1, parts=1):
-    return SimpleNamespace(fraction=fraction, objective=objective, stage=stage, part=part, parts=parts)
+    return Progress(fraction=fraction, objective=objective, stage=stage, part=part, parts=parts)
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,7 @@ def test_compiling_is_told_while_it_lasts():
 
 
 def test_a_single_run_has_no_stages():
-    text = shown(SimpleNamespace(fraction=0.5, objective=0.125))
+    text = shown(Progress(fraction=0.5, objective=0.125))
     assert "answers.csv " in text
     assert "50%" in text
 

@@ -25,7 +25,7 @@ from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.solvers import Progress, Result, Solver
-from nearer.solvers.monitor import Callback
+from nearer.solvers.run import Callback
 
 #: parameters of fits to comparisons
 PARAMS: dict[str, Spec] = {

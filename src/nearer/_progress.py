@@ -25,6 +25,7 @@ _ENDINGS = {
     "callback": "stopped by the callback",
     "interrupted": "interrupted",
     "diverged": "diverged",
+    "precision": "reached the limit of rounding errors",
 }
 
 
@@ -53,10 +54,11 @@ def progress_bar(
 
     Examples
     --------
-    >>> import io, types
+    >>> import io
     >>> from rich.console import Console
     >>> screen = io.StringIO()
-    >>> now = types.SimpleNamespace(stage="choosing l2", part=2, parts=4, fraction=0.5, objective=0.25)
+    >>> from nearer.solvers import Progress
+    >>> now = Progress(stage="choosing l2", part=2, parts=4, fraction=0.5, objective=0.25)
     >>> with progress_bar("answers.csv", console=Console(file=screen, width=120)) as callback:
     ...     callback(now)
     >>> "answers.csv: choosing l2 (2 of at most 4)" in screen.getvalue() and "objective 0.25" in screen.getvalue()
@@ -123,8 +125,8 @@ class Drawing:
 
 
 def _place(progress: Progress) -> tuple[str, int, int]:
-    """Stage, part and parts of a fit in several runs; a single run has none of them."""
-    return getattr(progress, "stage", ""), getattr(progress, "part", 1), getattr(progress, "parts", 1)
+    """Return the stage, part and parts of a fit."""
+    return progress.stage, progress.part, progress.parts
 
 
 class _Clock:

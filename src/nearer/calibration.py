@@ -70,7 +70,7 @@ class Trials:
 
     def __init__(self, course: Course, start: Callable[[Loss], np.ndarray]):
         self.course, self.start = course, start
-        self.budget = replace(course.budget.part(0.5), max_epochs=None)
+        self.budget = replace(course.run.budget.part(0.5), max_epochs=None)
         self.paths: list[_Path] = []
 
     def choose(self, losses: list[Loss], strengths: tuple[float, ...]) -> Choice:
@@ -86,7 +86,7 @@ class Trials:
         try:
             splits = self._splits()
             short = len(losses) * len(splits) * len(strengths)
-            self.course.enter(_stage(losses, strengths), 2 * short)
+            self.course.run.enter(_stage(losses, strengths), 2 * short)
             for loss in losses:
                 self.paths.append(_Path(self, splits, loss))
                 self.paths[-1].climb(strengths)
@@ -118,7 +118,7 @@ class Trials:
         budget = self.budget
         if epochs is not None:
             budget = replace(budget, max_epochs=epochs, tol=CLOSER * budget.tol)
-        points, result = self.course.run(solver, objective, brought_back(objective, points), budget)
+        points, result = self.course.minimise(solver, objective, brought_back(objective, points), budget)
         if result.stop_reason in ("interrupted", "callback", "seconds", "evaluations"):
             raise _Ended(result.stop_reason)
         return points
@@ -136,8 +136,8 @@ class Trials:
         return replace(
             best,
             errors=errors,
-            seconds=self.course.seconds,
-            evaluations=self.course.evaluations,
+            seconds=self.course.run.seconds,
+            evaluations=self.course.run.evaluations,
             stopped=stopped,
             n_held_out=sum(len(held) for _, held in self.paths[0].splits) if self.paths else 0,
         )

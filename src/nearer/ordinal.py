@@ -38,11 +38,12 @@ from nearer.solvers import (
     Budget,
     Phases,
     Result,
+    Run,
     Solver,
     StabilizedBB,
 )
 from nearer.solvers import find as find_solver
-from nearer.solvers.monitor import Callback
+from nearer.solvers.run import Callback
 from nearer.starts import brought_back, random_points, starting_points
 
 #: what "auto" runs from points that short fits have found already
@@ -269,10 +270,9 @@ class OrdinalEmbedding(BaseEstimator):
                 that_count(comparisons),
                 self.n_components,
                 generator(self.random_state),
-                budget=self._budget(),
                 dtype=self.dtype,
                 n_jobs=_threads(self.n_jobs),
-                callback=callback,
+                run=Run(self._budget(), callback),
             )
             choice = self._choose(course, init, chosen)
             points, result = self._solve(
@@ -306,7 +306,7 @@ class OrdinalEmbedding(BaseEstimator):
         self, course: Course, init: str | np.ndarray, choice: Choice, goes_on: bool
     ) -> tuple[np.ndarray, Result]:
         objective = course.objective(choice.loss, choice.l2)
-        solver, budget = find_solver(self.solver), course.budget
+        solver, budget = find_solver(self.solver), course.run.budget
         if solver == SOLVERS["auto"] and len(course.comparisons) < LEAST_COMPARISONS:
             solver, budget = _FEW, replace(budget, tol=_FEW_TOL * self.tol)
         if self.loss == "auto":  # which was chosen among fits that went as far
@@ -314,16 +314,16 @@ class OrdinalEmbedding(BaseEstimator):
         if choice.stopped:
             return choice.points, course.no_run(objective, choice.points, choice.stopped)
         best: tuple[np.ndarray, Result] | None = None
-        course.enter("fitting", self.n_init)
+        course.run.enter("fitting", self.n_init)
         try:
             for attempt in range(self.n_init):
                 if attempt == 0 and goes_on and solver == SOLVERS["auto"]:
-                    found = course.run(_GO_ON, objective, choice.points, budget)
+                    found = course.minimise(_GO_ON, objective, choice.points, budget)
                 else:
                     start = choice.points
                     if attempt > 0 or choice.errors:  # points of trials are no fair start for another solver
                         start = self._start(course, init if attempt == 0 else "random", objective.loss)
-                    found = course.run(solver, objective, brought_back(objective, start), budget)
+                    found = course.minimise(solver, objective, brought_back(objective, start), budget)
                 if best is None or found[1].objective < best[1].objective:
                     best = found
                 if found[1].stop_reason in ("interrupted", "callback", "seconds", "evaluations"):
@@ -336,7 +336,7 @@ class OrdinalEmbedding(BaseEstimator):
         return best
 
     def _start(self, course: Course, init: str | np.ndarray, loss: Loss) -> np.ndarray:
-        left = course.seconds_left
+        left = course.run.seconds_left
         seconds = None if left is None else _FOR_A_START * left
         return starting_points(
             init, course.comparisons, loss, self.n_components, course.rng, seconds, dtype=course.dtype

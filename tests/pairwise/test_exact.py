@@ -7,7 +7,7 @@ from scipy import sparse
 from nearer.errors import InputError
 from nearer.losses import MARGIN_LOSSES, MarginLoss
 from nearer.objectives import AllPairs
-from nearer.pairwise import _newton, solve_exact
+from nearer.pairwise import Exact, _newton, solve_exact
 from tests.pairwise import plain
 
 EVERY_LOSS = pytest.mark.parametrize("loss", MARGIN_LOSSES)
@@ -160,6 +160,13 @@ def test_more_than_the_digits_allow_ends_by_itself():
     found = solve_exact(AllPairs(X, y, "hinge", 1e-3), tol=1e-17, max_iterations=1000)
     assert found.stop_reason in ("precision", "tolerance")
     assert found.gap < 1e-9
+
+
+def test_a_fit_beyond_the_digits_does_not_claim_to_have_converged():
+    X, y, _ = plain.drawn(n=30)
+    state = Exact(tol=1e-17, max_iterations=1000).minimise(AllPairs(X, y, "hinge", 1e-3))
+    assert state.stop_reason == "precision"
+    assert state.numbers["gap"] > 1e-17 * state.history["loss"][-1]
 
 
 def test_interruption_keeps_the_best():

@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_the_best():
 
 def test_ctrl_c_before_anything_is_passed_on():
     class Impatient(solvers.GradientDescent):
-        def run(self, *arguments):
+        def solve(self, *arguments):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -243,11 +243,9 @@ def test_mismatch_is_one_sentence_before_any_work():
     class OnlyValues:
         provides = frozenset({"value"})
 
-    with pytest.raises(
-        InputError, match=r"'svrg' needs svrg_epoch, value_and_gradient, which OnlyValues does not"
-    ):
+    with pytest.raises(InputError, match=r"'svrg' needs .*svrg_epoch.* which OnlyValues does not"):
         minimise(solvers.SVRG(), OnlyValues(), start())
-    with pytest.raises(InputError, match="'phases' needs value_and_gradient"):
+    with pytest.raises(InputError, match=r"'phases' needs .*value_and_gradient"):
         minimise(solvers.Phases((solvers.LBFGS(),)), OnlyValues(), start())
 
 

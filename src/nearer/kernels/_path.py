@@ -62,7 +62,7 @@ def choose_penalty(course: Course, build: Builder, solver: Solver, start: np.nda
     folds = comparisons.folds(min(_N_FOLDS, n_units), random_state=course.rng)
     enough = -(-_ENOUGH_HELD_OUT // max(len(folds[0][1]), 1))
     path = _Path(course, build, solver, [(comparisons[a], comparisons[b]) for a, b in folds[:enough]], start)
-    course.enter("choosing trace_penalty", len(penalties) * len(path.parts))
+    course.run.enter("choosing trace_penalty", len(penalties) * len(path.parts))
     ended = None
     try:
         path.follow(penalties)
@@ -85,7 +85,7 @@ class _Path:
         start: np.ndarray,
     ):
         self.course, self.build, self.solver, self.parts = course, build, solver, parts
-        self.budget = replace(course.budget.part(0.5), tol=max(course.budget.tol, _TOL))
+        self.budget = replace(course.run.budget.part(0.5), tol=max(course.run.budget.tol, _TOL))
         self.factors = [start] * len(parts)
         self.errors: dict[float, float] = {}
         self.best: tuple[float, list[np.ndarray]] | None = None
@@ -116,15 +116,15 @@ class _Path:
         return replace(
             found,
             errors=self.errors,
-            seconds=self.course.seconds,
-            evaluations=self.course.evaluations,
+            seconds=self.course.run.seconds,
+            evaluations=self.course.run.evaluations,
             stopped=stopped,
             n_held_out=sum(len(held) for _, held in self.parts),
         )
 
     def _fit(self, part: Comparisons, penalty: float, X: np.ndarray) -> np.ndarray:
         objective: Any = self.build(part, penalty)
-        X, result = self.course.run(self.solver, objective, padded(X), self.budget)
+        X, result = self.course.minimise(self.solver, objective, X, self.budget)
         if result.stop_reason in ("interrupted", "callback", "seconds", "evaluations"):
             raise _Ended(result.stop_reason)
         return X
@@ -152,9 +152,3 @@ def _error(X: np.ndarray, held: Comparisons) -> float:
     near, far = compared_distances(X, held.indices)
     weights = None if held.weights is None else relative(held.weights)
     return float(np.average((near > far) + 0.5 * (near == far), weights=weights))
-
-
-def padded(X: np.ndarray) -> np.ndarray:
-    """The factor as an objective takes it: square, with columns of zeros."""
-    n, r = X.shape
-    return X if r == n else np.concatenate([X, np.zeros((n, n - r))], axis=1)

@@ -22,15 +22,15 @@ from nearer._validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._memory import check_room
-from nearer.kernels._path import PenaltyChoice, choose_penalty, padded
+from nearer.kernels._path import PenaltyChoice, choose_penalty
 from nearer.kernels.base import RANK_TOLERANCE, KernelModel
 from nearer.losses import Loss
 from nearer.losses import find as find_loss
 from nearer.objectives import GramObjective
-from nearer.solvers import KERNEL_SOLVERS, Budget, Result, Solver
+from nearer.solvers import KERNEL_SOLVERS, Budget, Result, Run, Solver
 from nearer.solvers import find as find_solver
 from nearer.solvers.base import check_fit
-from nearer.solvers.monitor import Callback
+from nearer.solvers.run import Callback
 from nearer.starts import random_points
 
 #: slopes at zero beyond this, in the loss's unit, are a pole: no place to begin
@@ -158,8 +158,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
                 that_count(comparisons),
                 self.max_rank or comparisons.n_objects,
                 generator(self.random_state),
-                budget=self._budget(),
-                callback=callback,
+                run=Run(self._budget(), callback),
             )
             start = _starting_factor(self.init, self._objective(course.comparisons, 0.0), course.rng)
             choice = self._choose(course, start)
@@ -194,9 +193,9 @@ class RelativeKernel(KernelModel, BaseEstimator):
     def _solve(self, course: Course, objective: Any, choice: PenaltyChoice) -> tuple[np.ndarray, Result]:
         if choice.stopped:
             return choice.factor, course.no_run(objective, choice.factor, choice.stopped)
-        course.enter("fitting", 1)
+        course.run.enter("fitting", 1)
         try:
-            return course.run(self._solver(objective), objective, padded(choice.factor))
+            return course.minimise(self._solver(objective), objective, choice.factor)
         except KeyboardInterrupt:  # before anything was recorded
             return choice.factor, course.no_run(objective, choice.factor, "interrupted")
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearer.errors import InputError
 from nearer.losses import Loss
+from nearer.objectives.parameters import OneArray
 from nearer.objectives.points import mean_one
 
 if TYPE_CHECKING:
@@ -15,6 +17,13 @@ if TYPE_CHECKING:
 
     from nearer.comparisons import Comparisons
 
+#: what it provides to solvers, convex or not
+_PARTS = frozenset(
+    {
+        *("distances", "mean_loss", "derivatives", "pair_slopes", "gradient"),
+        *("trace_penalty", "max_rank", "loss", "shape"),
+    }
+)
 #: the dimension that losses with a setting by dimension assume where the rank is free
 _PLANE = 2
 
@@ -49,6 +58,8 @@ class GramObjective:
     (0.0, (10, 10))
     """
 
+    parameters = OneArray()
+
     def __init__(
         self,
         comparisons: Comparisons,
@@ -59,7 +70,7 @@ class GramObjective:
     ):
         n = comparisons.n_objects
         self.dtype = np.dtype(np.float64)
-        self.shape = (n, n)  # of the start; a factor with fewer columns is filled up with zeros
+        self.shape = (n, n)
         self.n_terms = len(comparisons)
         self.loss = loss.resolved(max_rank or _PLANE)
         self.trace_penalty = float(trace_penalty)
@@ -77,7 +88,14 @@ class GramObjective:
     def provides(self) -> frozenset[str]:
         """What solvers may ask: the parts by pairs, and convexity where the problem is convex."""
         convex = self.loss.convex and self.max_rank is None
-        return frozenset({"pair_slopes", "convexity"} if convex else {"pair_slopes"})
+        return _PARTS | {"convexity", "lower_bound", "smoothed"} if convex else _PARTS
+
+    def start(self, x: np.ndarray) -> np.ndarray:
+        """Return a copy of a factor with any number of columns."""
+        x = np.array(x, dtype=self.dtype, order="C")
+        if x.ndim != 2 or len(x) != self.shape[0]:
+            raise InputError(f"the start has shape {x.shape} but the objective needs {self.shape[0]} rows")
+        return x
 
     # -- by a factor or by the kernel itself ----------------------------------------------------------------------
 

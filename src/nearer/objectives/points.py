@@ -17,6 +17,7 @@ from nearer._finite import relative
 from nearer._kernels import kernels_for
 from nearer.errors import InputError
 from nearer.losses import Loss
+from nearer.objectives.parameters import OneArray
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -81,8 +82,12 @@ class PointObjective:
     """
 
     provides: ClassVar[frozenset[str]] = frozenset(
-        {"value", "value_and_gradient", "batch_gradient", "sgd_epoch", "svrg_epoch"}
+        {
+            *("value_and_gradient", "with_penalty", "unit_length", "dtype"),
+            *("walk", "batch_gradient", "sgd_epoch", "snapshot_gradient", "svrg_epoch"),
+        }
     )
+    parameters = OneArray()
 
     def __init__(
         self,
@@ -111,6 +116,13 @@ class PointObjective:
     def compiled(self) -> bool:
         """Whether the loss runs in compiled loops."""
         return self._kernels.compiled
+
+    def start(self, x: np.ndarray) -> np.ndarray:
+        """Return a copy of the points in the precision and order that the compiled loops need."""
+        x = np.array(x, dtype=self.dtype, order="C")  # the loops would be compiled again for another order
+        if x.shape != self.shape:
+            raise InputError(f"the start has shape {x.shape} but the objective needs {self.shape}")
+        return x
 
     def value(self, X: np.ndarray) -> float:
         """f(X)."""

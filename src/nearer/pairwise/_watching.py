@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 from nearer._interrupting import interrupt_between
@@ -13,6 +12,7 @@ from nearer._validation import positive
 from nearer.errors import InputError
 from nearer.pairwise.doubly_stochastic import AdaDSG
 from nearer.pairwise.state import Limits, PairProgress, State
+from nearer.solvers.result import Progress
 
 #: seconds that a run gets whose budget is used up: enough for the block of steps that leaves an answer
 _A_MOMENT = 1e-6
@@ -77,7 +77,7 @@ class Watching:
         if self._max_seconds is not None:
             share = max(share, (time.perf_counter() - self.began) / self._max_seconds)
         self._show(
-            SimpleNamespace(
+            Progress(
                 stage=self.stage,
                 part=self.part,
                 parts=self.parts,

@@ -14,7 +14,7 @@ from nearer.pairwise.exact import ExactProgress, ExactSolution, solve_exact
 from nearer.pairwise.state import Callback, Limits, PairProgress, State
 
 #: what a fit's `stop_reason` says for what `solve_exact` says, where the words differ
-_REASONS = {"iterations": "epochs", "precision": "tolerance"}
+_REASONS = {"iterations": "epochs"}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Solvers: a gradient estimator, a step rule and the monitor that stops them.
+"""Solvers: a gradient estimator, a step rule and the run that stops them.
 
 >>> sorted(SOLVERS)
 ['adam', 'auto', 'batch', 'lbfgs', 'sgd', 'svrg', 'svrg-sbb', 'svrg-sbb-restarts', 'svrg-sbb0']
@@ -14,10 +14,10 @@ from nearer.solvers.adam import Adam
 from nearer.solvers.base import Solver, minimise
 from nearer.solvers.gradient_descent import GradientDescent
 from nearer.solvers.lbfgs import LBFGS
-from nearer.solvers.monitor import Budget, Monitor
 from nearer.solvers.phases import Phases
 from nearer.solvers.proximal import ProximalGradient
-from nearer.solvers.result import Progress, Result
+from nearer.solvers.result import Progress, Result, State
+from nearer.solvers.run import Budget, Run, Stop
 from nearer.solvers.sgd import SGD
 from nearer.solvers.steps import Constant, Decay, StabilizedBB, StepRule
 from nearer.solvers.svrg import SVRG
@@ -51,14 +51,16 @@ __all__ = [
     "Constant",
     "Decay",
     "GradientDescent",
-    "Monitor",
     "Phases",
     "Progress",
     "ProximalGradient",
     "Result",
+    "Run",
     "Solver",
     "StabilizedBB",
+    "State",
     "StepRule",
+    "Stop",
     "find",
     "minimise",
 ]

@@ -11,8 +11,8 @@ from nearer._validation import positive
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.factored import factor_descent
-from nearer.solvers.monitor import Monitor
 from nearer.solvers.proximal import (
+    FACTOR_PARTS,
     FIRST_RANK,
     Factors,
     Iterate,
@@ -21,6 +21,7 @@ from nearer.solvers.proximal import (
     note_spectra,
     stepped,
 )
+from nearer.solvers.run import Run
 from nearer.solvers.spectrum import PositivePart
 
 #: a step is right where curvature times step is at most 1; the next one aims a little below
@@ -67,7 +68,7 @@ class AcceleratedProximalGradient(Solver):
     growth: float = 1.5
     narrowing: float = 0.8
     name = "accelerated"
-    requires = frozenset({"convexity", "pair_slopes"})
+    requires = FACTOR_PARTS | {"convexity", "lower_bound", "smoothed"}
 
     @property
     def default_epochs(self) -> int:
@@ -81,23 +82,23 @@ class AcceleratedProximalGradient(Solver):
         if self.narrowing >= 1:
             raise InputError(f"narrowing must be below 1, not {self.narrowing!r}")
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
-        descent = _Descent(self, objective, Iterate.of(objective, x), monitor)
-        monitor.begin(descent.now.factor, descent.now.value(objective), descent.step)
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+        descent = _Descent(self, objective, Iterate.of(objective, x), run)
+        run.begin(descent.now.factor, descent.now.value(objective), descent.step)
         if self.factored:
             descent.rounds_in_the_factor()
         while descent.advance():
             descent.record()
         descent.note()
-        monitor.reason = "tolerance"  # there is no further descent to see
+        run.stop_reason = "tolerance"  # there is no further descent to see
         return descent.now.factor
 
 
 class _Descent:
     """The state of a run: two kernels, a step, the momentum between them, bounds, and how round the kink is."""
 
-    def __init__(self, solver: AcceleratedProximalGradient, objective: Any, start: Iterate, monitor: Monitor):
-        self.solver, self.objective, self.monitor = solver, objective, monitor
+    def __init__(self, solver: AcceleratedProximalGradient, objective: Any, start: Iterate, run: Run):
+        self.solver, self.objective, self.run = solver, objective, run
         self.width = objective.loss.unit
         self.surface = objective.smoothed(self.width)
         self.now = self.before = start
@@ -107,7 +108,7 @@ class _Descent:
         self.positive_part = PositivePart(partial=solver.partial)
         self.still = 0
         slopes = objective.pair_slopes(*self.surface.derivatives(start.distances))
-        monitor.count(objective.n_terms)
+        run.count(objective.n_terms)
         self.step = first_step(objective, objective.gradient(slopes))
 
     @property
@@ -128,7 +129,7 @@ class _Descent:
             if beta == 0:
                 return self._can_be_sharper() and self._sharpen()
             self.before, self.momentum = self.now, 1.0  # begin anew from here
-        self.still = self.still + 1 if here - there <= self.monitor.budget.tol * abs(here) else 0
+        self.still = self.still + 1 if here - there <= self.run.budget.tol * abs(here) else 0
         self.before, self.now, self.momentum = self.now, new, next_momentum
         return True
 
@@ -138,7 +139,7 @@ class _Descent:
         certified, idle, reference = self.objective.trace_penalty > 0, 0, np.inf
         while idle < _PATIENCE:
             if self.now.trace:  # at zero the factor has no direction to go
-                X = factor_descent(self.objective, self.surface, self.now.factor, self.monitor)
+                X = factor_descent(self.objective, self.surface, self.now.factor, self.run)
                 self.now = Iterate.of(self.objective, X)
             self.before = self.now = self._step_from(0.0, most)
             cut = self.now.factor.shape[1] >= most
@@ -149,7 +150,7 @@ class _Descent:
             idle, reference = (0, left) if cut or sharper or far else (idle + 1, reference)
 
     def record(self) -> bool:
-        """Tell the monitor, which may end the run; whether the kink became sharper."""
+        """Tell the run, which may end the run; whether the kink became sharper."""
         value, step, factor = self.now.value(self.objective), self.step, self.now.factor
         self.note()
         if self.objective.trace_penalty:
@@ -158,17 +159,17 @@ class _Descent:
         else:  # no bounds to go by: as sharp as the tolerance asks, then until the objective stands still
             sharper = self.still >= 2 and self._can_be_sharper()
             gap, settled = None, not self._can_be_sharper()
-        self.monitor.record(factor, value, step, gap=gap, settled=settled)
+        self.run.record(factor, value, step, gap=gap, settled=settled)
         return sharper and self._sharpen()
 
     def note(self) -> None:
         """Leave the bound and the cost of the decompositions in the result."""
-        note_spectra(self.monitor, self.positive_part)
+        note_spectra(self.run, self.positive_part)
         if self.objective.trace_penalty:
-            self.monitor.note(lower_bound=self.bound)
+            self.run.note(lower_bound=self.bound)
 
     def _can_be_sharper(self) -> bool:
-        least = _SHARP * self.monitor.budget.tol * self.objective.loss.unit
+        least = _SHARP * self.run.budget.tol * self.objective.loss.unit
         return self.surface is not self.objective and self.width > least
 
     def _sharpen(self) -> bool:
@@ -188,13 +189,13 @@ class _Descent:
         distances = self.now.distances + beta * (self.now.distances - self.before.distances)
         by_near, by_far = self.surface.derivatives(distances)
         slopes = self.objective.pair_slopes(by_near, by_far)
-        self.monitor.count(self.objective.n_terms)
+        self.run.count(self.objective.n_terms)
         while True:
             new = stepped(self.objective, origin, slopes, self.step, self.positive_part, most)
             way = difference(new.factor, origin)
             length = float(np.linalg.norm(way))
             there = self.objective.pair_slopes(*self.surface.derivatives(new.distances))
-            self.monitor.count(self.objective.n_terms)
+            self.run.count(self.objective.n_terms)
             bend = self.step * float((there - slopes) @ (new.distances - distances)) / max(length**2, 1e-300)
             if bend <= 1.0 + 1e-6 or not np.isfinite(bend):
                 break
@@ -209,7 +210,7 @@ class _Descent:
         """Bound the objective from below, first roughly, and exactly where that may end the run."""
         self._add_bound(by_near, length / self.step)
         value = new.value(self.objective)
-        if value - self.bound <= _NEARLY * self.monitor.budget.tol * value:
+        if value - self.bound <= _NEARLY * self.run.budget.tol * value:
             self._add_bound(by_near, max(float(np.linalg.eigvalsh(way)[-1]), 0.0) / self.step)
 
     def _add_bound(self, by_near: np.ndarray, excess: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from nearer._validation import not_negative, positive, whole
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Adam(Solver):
     beta2: float = 0.99
     name = "adam"
     ends = True
-    requires = frozenset({"batch_gradient", "value"})
+    requires = frozenset({"walk", "batch_gradient", "unit_length"})
 
     @property
     def default_epochs(self) -> int:
@@ -59,24 +59,24 @@ class Adam(Solver):
         if self.epochs is not None:
             whole("epochs", self.epochs)
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         n_terms = objective.n_terms
-        epochs = self.epochs or monitor.budget.max_epochs or self.default_epochs
+        epochs = self.epochs or run.budget.max_epochs or self.default_epochs
         edges = np.linspace(0, n_terms, min(self.n_batches, n_terms) + 1).astype(int)
         batches = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
         steps = np.geomspace(self.step, self.final_step, epochs * len(batches)) * objective.unit_length
         walk = objective.walk(rng)
         update = _Moments(x, self.beta1, self.beta2)
-        monitor.begin(x, objective.value(x), steps[0])
+        run.begin(x, objective.value(x), steps[0])
         for epoch in range(epochs):
             total = 0.0
             for b, (start, stop) in enumerate(batches):
                 value, gradient = objective.batch_gradient(x, walk, start, stop)
                 total += value * (stop - start)
                 update(x, gradient, steps[epoch * len(batches) + b])
-            monitor.count(n_terms)
+            run.count(n_terms)
             walk.shuffle()
-            monitor.record(x, total / n_terms, steps[epoch * len(batches)], exact=False, settled=False)
+            run.record(x, total / n_terms, steps[epoch * len(batches)], exact=False, settled=False)
         return x
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,34 +12,35 @@ import numpy as np
 from nearer._blas import one_thread
 from nearer._schema import Fields, Settings
 from nearer.errors import InputError
-from nearer.solvers.monitor import Budget, Callback, Monitor, Stop
-from nearer.solvers.result import Result
+from nearer.objectives.base import Objective
+from nearer.solvers.result import Result, State
+from nearer.solvers.run import Budget, Callback, Run, Stop
 
 
 class Solver(ABC):
     """A way to descend. Subclasses are frozen dataclasses whose fields are the settings.
 
-    `run` moves `x` until the monitor raises `Stop`, or returns when the solver's own schedule is over.
+    `solve` moves the parameters until the run raises `Stop`, or returns when the solver's own schedule is over.
     """
 
     name: ClassVar[str]
-    #: what the objective must provide
+    #: the methods and attributes of an objective that it uses, besides those that every objective has
     requires: ClassVar[frozenset[str]]
-    #: whether `run` returns by itself, by a schedule of its own
+    #: whether `solve` returns by itself, by a schedule of its own
     ends: ClassVar[bool] = False
     _schema: ClassVar[Fields] = Settings()
 
     @property
     def default_epochs(self) -> int:
-        """The budget where the user gives none."""
+        """The budget if the user sets none."""
         return 200
 
     @abstractmethod
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
-        """Descend from x (which may be overwritten); gives the last point."""
+    def solve(self, objective: Any, x: Any, rng: np.random.Generator, run: Run) -> Any:
+        """Descend from x, which may be overwritten; return the last parameters."""
 
 
-def check_fit(solver: Solver, objective: Any) -> None:
+def check_fit(solver: Solver, objective: Objective) -> None:
     """Refuse, before any work, an objective that lacks what the solver needs."""
     missing = sorted(solver.requires - objective.provides)
     if missing:
@@ -51,16 +53,38 @@ def check_fit(solver: Solver, objective: Any) -> None:
 @one_thread()
 def minimise(
     solver: Solver,
-    objective: Any,
-    x: np.ndarray,
+    objective: Objective,
+    x: Any,
     *,
     budget: Budget | None = None,
     callback: Callback | None = None,
     rng: np.random.Generator | None = None,
-) -> tuple[np.ndarray, Result]:
-    """Run a solver on an objective from x; gives the best point seen and the course of the fit.
+    score: Callable[[Any], float] | None = None,
+    state: State | None = None,
+    run: Run | None = None,
+) -> tuple[Any, Result]:
+    """Run a solver on an objective from x; return the best parameters seen and the course of the fit.
 
-    An interruption (ctrl-C) or a divergence ends the run like any other reason: the best point is kept.
+    Ctrl-C or a divergence ends the run like any other reason: the best parameters are kept.
+
+    Parameters
+    ----------
+    solver : Solver
+    objective : Objective
+    x : parameters
+        Where to begin; they are copied.
+    budget : Budget, optional
+        When to stop.
+    callback : callable, optional
+        Called with a `Progress`; a true answer stops the run. Not with `run`, which has one.
+    rng : numpy Generator, optional
+        For all draws.
+    score : callable, optional
+        Called with the parameters at each record; the best ones are those of the highest score.
+    state : State, optional
+        Where an earlier run ended.
+    run : Run, optional
+        A fit of which this is a part: its budget, clock and callback count.
 
     Examples
     --------
@@ -74,25 +98,22 @@ def minimise(
     ('tolerance', True)
     """
     check_fit(solver, objective)
-    x = np.array(x, dtype=objective.dtype, order="C")  # of another order the loops would compile anew
-    if x.shape != objective.shape:
-        raise InputError(f"the start has shape {x.shape} but the objective needs {objective.shape}")
-    budget = budget or Budget()
+    x = objective.start(x)
+    whole = Run(budget, callback) if run is None else run
+    budget = budget or whole.budget
     if budget.max_epochs is None:
         budget = replace(budget, max_epochs=solver.default_epochs)
-    monitor = Monitor(budget, callback)
+    part = whole.part(budget, parameters=objective.parameters, score=score, state=state)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # divergence is watched for, not warned of
-            solver.run(objective, x, rng or np.random.default_rng(), monitor)
+            solver.solve(objective, x, rng or np.random.default_rng(), part)
     except Stop:
         pass
     except KeyboardInterrupt:
-        if monitor.best_points is None:
+        if part.best is None:
             raise
-        monitor.reason = "interrupted"
-    if monitor.best_points is None:
-        raise RuntimeError(
-            f"the solver {solver.name!r} ended without a record: its run must call monitor.begin"
-        )
-    monitor.finish(objective.value)
-    return monitor.best_points, monitor.result()
+        part.stop_reason = "interrupted"
+    if part.best is None:
+        raise RuntimeError(f"the solver {solver.name!r} ended without a record: `solve` must call run.begin")
+    part.finish(objective.value)
+    return part.best, part.result()

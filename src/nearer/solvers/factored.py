@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 
 from nearer.solvers.lbfgs import descend
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 
 #: iterations of L-BFGS between two proximal steps
 ITERATIONS = 30
 
 
-def factor_descent(objective: Any, surface: Any, X: np.ndarray, monitor: Monitor) -> np.ndarray:
-    """Lower `surface`, the objective or its rounded form, by the factor X; the monitor is told the objective."""
+def factor_descent(objective: Any, surface: Any, X: np.ndarray, run: Run) -> np.ndarray:
+    """Lower `surface`, the objective or its rounded form, by the factor X; the run is told the objective."""
 
     def value_and_gradient(X: np.ndarray) -> tuple[float, np.ndarray]:
         distances = surface.distances(X)
         slopes = surface.pair_slopes(*surface.derivatives(distances))
-        monitor.count(surface.n_terms)
+        run.count(surface.n_terms)
         value = surface.mean_loss(distances) + surface.trace_penalty * float(np.vdot(X, X))
         return value, 2 * (surface.gradient(slopes) @ X + surface.trace_penalty * X)
 
     def record(X: np.ndarray, value: float, length: float) -> None:
         value = value if surface is objective else objective.value(X)
-        monitor.record(X, value, length, settled=False)
+        run.record(X, value, length, settled=False)
 
     return descend(value_and_gradient, X, record, iterations=ITERATIONS)[0]

@@ -10,7 +10,7 @@ import numpy as np
 from nearer._validation import positive
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 from nearer.solvers.steps import Constant, Snapshot, first_step
 
 
@@ -25,7 +25,7 @@ class GradientDescent(Solver):
     shrink: float = 0.5
     growth: float = 2.0
     name = "batch"
-    requires = frozenset({"value", "value_and_gradient"})
+    requires = frozenset({"value_and_gradient"})
 
     @property
     def default_epochs(self) -> int:
@@ -40,19 +40,19 @@ class GradientDescent(Solver):
         if self.growth < 1:
             raise InputError(f"growth must be 1 or more, not {self.growth!r}")
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         value, gradient = objective.value_and_gradient(x)
-        monitor.count(objective.n_terms)
+        run.count(objective.n_terms)
         step, evaluations = first_step(Constant(), objective, Snapshot(x, gradient, objective.n_terms))
         step *= objective.n_terms  # one long step instead of as many as there are comparisons
-        monitor.count(evaluations)
-        monitor.begin(x, value, step)
+        run.count(evaluations)
+        run.begin(x, value, step)
         while True:
             slope = float(np.vdot(gradient, gradient))
             while True:
                 trial = x - x.dtype.type(step) * gradient
                 trial_value = objective.value(trial)
-                monitor.count(objective.n_terms)
+                run.count(objective.n_terms)
                 if trial_value <= value - self.armijo * step * slope:
                     break
                 # no descent left to see, or, where the slope is not finite, none to be had
@@ -62,6 +62,6 @@ class GradientDescent(Solver):
                 step *= self.shrink
             x = trial
             value, gradient = objective.value_and_gradient(x)
-            monitor.count(objective.n_terms)
-            monitor.record(x, value, step)
+            run.count(objective.n_terms)
+            run.record(x, value, step)
             step *= self.growth

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer._validation import whole
 from nearer.solvers.base import Solver
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class LBFGS(Solver):
 
     memory: int = 10
     name = "lbfgs"
-    requires = frozenset({"value", "value_and_gradient"})
+    requires = frozenset({"value_and_gradient", "dtype"})
 
     @property
     def default_epochs(self) -> int:
@@ -28,19 +28,19 @@ class LBFGS(Solver):
     def __post_init__(self) -> None:
         whole("memory", self.memory)
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         def value_and_gradient(points: np.ndarray) -> tuple[float, np.ndarray]:
             points = points.astype(objective.dtype, copy=False)
             value, gradient = objective.value_and_gradient(points)
-            monitor.count(objective.n_terms)
+            run.count(objective.n_terms)
             return value, gradient
 
         def record(points: np.ndarray, value: float, length: float) -> None:
-            monitor.record(points.astype(objective.dtype, copy=False), value, length)
+            run.record(points.astype(objective.dtype, copy=False), value, length)
 
-        monitor.begin(x, objective.value(x), 0.0)
+        run.begin(x, objective.value(x), 0.0)
         points, finite = descend(value_and_gradient, x, record, self.memory)
-        monitor.reason = "tolerance" if finite else "diverged"  # scipy saw no further descent
+        run.stop_reason = "tolerance" if finite else "diverged"  # scipy saw no further descent
         return points.astype(objective.dtype, copy=False)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from nearer._schema import Fields, Items, Part
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Phases(Solver):
                 f"the solver {endless[0]!r} never ends by itself: only the last of the phases may be so"
             )
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         for solver in self.solvers:
-            x = solver.run(objective, x, rng, monitor)
+            x = solver.solve(objective, x, rng, run)
         return x

@@ -16,11 +16,19 @@ from nearer._validation import positive
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.factored import factor_descent
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 from nearer.solvers.spectrum import LowRankPlusSparse, PositivePart
 
 #: most rank that descent in the factor begins with
 FIRST_RANK = 10
+
+#: what descent over kernels uses of an objective
+FACTOR_PARTS = frozenset(
+    {
+        *("distances", "mean_loss", "derivatives", "pair_slopes", "gradient"),
+        *("trace_penalty", "max_rank", "loss", "shape"),
+    }
+)
 
 Factors = tuple[tuple[float, np.ndarray], ...]
 
@@ -56,7 +64,7 @@ def stepped(
     """One step from the kernel `sum of c X Xᵀ` along the gradient of these slopes, and back to feasible ones.
 
     Where `most` is given the result has at most that rank. Slopes that are not finite give a kernel that is not, which
-    the monitor takes for what it is.
+    the run takes for what it is.
     """
     if not np.isfinite(slopes).all():
         return Iterate(origin[0][1] * np.nan, slopes * np.nan, np.nan)
@@ -98,9 +106,9 @@ def first_step(objective: Any, gradient: Any) -> float:
     return objective.loss.unit / (2 * size) if size > 0 else 1.0
 
 
-def note_spectra(monitor: Monitor, positive_part: PositivePart) -> None:
+def note_spectra(run: Run, positive_part: PositivePart) -> None:
     """Leave in the result how many decompositions there were, and their time."""
-    monitor.note(
+    run.note(
         whole_decompositions=positive_part.n_whole,
         lanczos_decompositions=positive_part.n_lanczos,
         decomposition_seconds=positive_part.seconds,
@@ -136,7 +144,7 @@ class ProximalGradient(Solver):
     armijo: float = 1e-2
     shrink: float = 0.5
     name = "proximal"
-    requires = frozenset({"pair_slopes"})
+    requires = FACTOR_PARTS
 
     @property
     def default_epochs(self) -> int:
@@ -150,25 +158,25 @@ class ProximalGradient(Solver):
             if getattr(self, name) >= 1:
                 raise InputError(f"{name} must be below 1, not {getattr(self, name)!r}")
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         start = Iterate.of(objective, _of_rank(x, objective.max_rank))
-        descent = _Descent(self, objective, start, monitor)
-        monitor.begin(descent.now.factor, descent.value, descent.step)
+        descent = _Descent(self, objective, start, run)
+        run.begin(descent.now.factor, descent.value, descent.step)
         if self.factored or (self.factored is None and self.step is None):
             descent.rounds_in_the_factor()
         while descent.advance(objective.max_rank):
             descent.record()
-        note_spectra(monitor, descent.positive_part)
+        note_spectra(run, descent.positive_part)
         # there is no further descent to see
-        monitor.reason = "tolerance" if np.isfinite(descent.slopes).all() else "diverged"
+        run.stop_reason = "tolerance" if np.isfinite(descent.slopes).all() else "diverged"
         return descent.now.factor
 
 
 class _Descent:
     """The state of a monotone run: a kernel, its value and slopes, and the step to try next."""
 
-    def __init__(self, solver: ProximalGradient, objective: Any, start: Iterate, monitor: Monitor):
-        self.solver, self.objective, self.monitor = solver, objective, monitor
+    def __init__(self, solver: ProximalGradient, objective: Any, start: Iterate, run: Run):
+        self.solver, self.objective, self.run = solver, objective, run
         self.positive_part = PositivePart(partial=solver.partial)
         self.move_to(start)
         self.step = solver.step or first_step(objective, objective.gradient(self.slopes))
@@ -177,7 +185,7 @@ class _Descent:
         """Take in a kernel."""
         self.now, self.value = new, new.value(self.objective)
         self.slopes = self.objective.pair_slopes(*self.objective.derivatives(new.distances))
-        self.monitor.count(self.objective.n_terms)
+        self.run.count(self.objective.n_terms)
 
     def advance(self, most: int | None) -> bool:
         """One step, which lowers the objective unless its size is given; False where there is no descent to see."""
@@ -189,7 +197,7 @@ class _Descent:
             trial = stepped(self.objective, origin, self.slopes, self.step, self.positive_part, most)
             way = float(np.linalg.norm(difference(trial.factor, origin))) ** 2
             value = trial.value(self.objective)
-            self.monitor.count(self.objective.n_terms)
+            self.run.count(self.objective.n_terms)
             if way > 0 and value <= self.value - self.solver.armijo * way / (2 * self.step):
                 break
             if not way > np.finfo(np.float64).eps * self.now.trace**2:
@@ -208,17 +216,17 @@ class _Descent:
         while True:
             before = self.value
             if self.now.trace:  # at zero the factor has no direction to go
-                X = factor_descent(self.objective, self.objective, self.now.factor, self.monitor)
+                X = factor_descent(self.objective, self.objective, self.now.factor, self.run)
                 self.move_to(Iterate.of(self.objective, X))
             if not self.advance(most if limit is None else min(most, limit)):
                 return
             self.record(settled=False)
             if self.now.factor.shape[1] >= most and (limit is None or most < limit):
                 most *= 2
-            elif before - self.value <= self.monitor.budget.tol * abs(before):
+            elif before - self.value <= self.run.budget.tol * abs(before):
                 return
 
     def record(self, settled: bool = True) -> None:
-        """Tell the monitor, which may end the run."""
-        note_spectra(self.monitor, self.positive_part)
-        self.monitor.record(self.now.factor, self.value, self.step, settled=settled)
+        """Tell the run, which may end the run."""
+        note_spectra(self.run, self.positive_part)
+        self.run.record(self.now.factor, self.value, self.step, settled=settled)

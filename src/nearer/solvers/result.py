@@ -1,13 +1,26 @@
-"""What a fit leaves behind, and what a callback sees on the way."""
+"""What a fit leaves behind, what a callback sees on the way, and what it takes to go on later."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from nearer._schema import COUNT, Array, Fields, Literal, MayLack, Number, Plain, Record
+from nearer._schema import (
+    COUNT,
+    AnyOf,
+    Array,
+    Fields,
+    Literal,
+    MayLack,
+    Number,
+    Part,
+    Plain,
+    Record,
+    optional,
+)
 
 #: why a fit may end
 STOP_REASONS = (
@@ -18,11 +31,56 @@ STOP_REASONS = (
     "callback",
     "interrupted",
     "diverged",
+    "precision",
 )
 #: columns of a history
+_ANY_ARRAY = AnyOf(*(Array(*(None,) * ndim, kinds="biuf") for ndim in range(1, 4)))
+_COLUMN = Array("records", kinds="fiu", finite=False)
 _HISTORY = ("epoch", "objective", "seconds", "evaluations", "step")
 #: details that reports count on
 _TIMES = dict.fromkeys(("choice_seconds", "compile_seconds"), MayLack(Number(at_least=0)))
+
+
+@dataclass
+class State:
+    """Where a run stands: arrays and numbers only, enough to go on later or in another process.
+
+    Attributes
+    ----------
+    arrays, numbers : dict
+        What the solver needs to go on.
+    history : dict of arrays
+        The records so far.
+    """
+
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    history: dict[str, np.ndarray] = field(default_factory=dict)
+    _schema = Fields(
+        arrays=Record({}, others=_ANY_ARRAY),
+        numbers=Record({}, others=Number(finite=False)),
+        history=Record({}, others=_COLUMN),
+    )
+
+    def copy(self) -> State:
+        """Return a state of its own: a run leaves the one that it began with as it was."""
+        return State(
+            {name: array.copy() for name, array in self.arrays.items()},
+            dict(self.numbers),
+            dict(self.history),
+        )
+
+    def rows(self) -> list[dict[str, float]]:
+        """Return the history as records."""
+        names = list(self.history)
+        columns = [self.history[name].tolist() for name in names]
+        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+    def with_rows(self, rows: list[dict[str, float]]) -> State:
+        """Return this state with these records as its history."""
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        history = {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
+        return State(self.arrays, self.numbers, history)
 
 
 @dataclass(frozen=True)
@@ -32,18 +90,21 @@ class Result:
     Attributes
     ----------
     objective : float
-        Value at the points that were kept (the best seen).
+        Value at the parameters that were kept (the best seen).
     stop_reason : str
-        One of `STOP_REASONS`.
+        One of `STOP_REASONS`. "precision" means that rounding errors allow no further progress.
     n_epochs, n_evaluations : int
-        Passes recorded, and derivatives of single comparisons taken (a line search's values count one each).
+        Passes recorded, and derivatives of single comparisons or pairs taken (a line search's values count one each).
     seconds : float
         Time of the solver alone; callbacks do not count.
     history : dict of arrays
-        "epoch", "objective", "seconds", "evaluations", "step", one entry a record, the start included. The objective
-        of an epoch of SGD or Adam is the mean that its batches met, not the exact one at its end.
+        "epoch", "objective", "seconds", "evaluations", "step" and the solver's own columns, one entry per record, the
+        start included. The objective of an epoch of stochastic steps is the mean that they met, not the exact one at
+        its end.
     details : dict
         What was used and what automatic choices chose, with the held-out errors they chose by.
+    state : State, optional
+        What it takes to go on, if the solver can.
     """
 
     objective: float
@@ -53,14 +114,16 @@ class Result:
     seconds: float
     history: dict[str, np.ndarray]
     details: dict[str, Any] = field(default_factory=dict)
+    state: State | None = field(default=None, compare=False)
     _schema = Fields(
         objective=Number(finite=False),
         stop_reason=Literal(*STOP_REASONS),
         n_epochs=COUNT,
         n_evaluations=COUNT,
         seconds=Number(at_least=0),
-        history=Record(dict.fromkeys(_HISTORY, Array("records", kinds="fiu", finite=False))),
+        history=Record(dict.fromkeys(_HISTORY, _COLUMN), others=_COLUMN),
         details=Record(_TIMES, others=Plain()),
+        state=optional(Part(State)),
     )
 
     def __repr__(self) -> str:
@@ -70,18 +133,67 @@ class Result:
         )
 
 
-@dataclass(frozen=True)
 class Progress:
-    """One record of a running fit, given to callbacks.
+    """One look at a running fit, given to callbacks and drawn by the progress bar.
 
-    `points` is a read-only look at the solver's own array: copy it to keep or to change it. `fraction` is the share of
-    the tightest budget used up.
+    Attributes
+    ----------
+    epoch, evaluations : int
+        Epochs and evaluations so far in this part of the fit.
+    objective, step, seconds : float
+        The latest objective, the length of the last step, and the time so far.
+    fraction : float
+        Share of the tightest limit used up.
+    stage, part, parts : str, int, int
+        What this part of the fit is about ("choosing l2", "fitting"), its number, and the most parts there can be.
+    columns : dict
+        The solver's own numbers; each is an attribute too.
+    parameters
+        What is being learned (points, weights, ...), to look at: copy them to keep or to change them. They are worked
+        out when first asked for. `points` is another name for them.
+
+    Examples
+    --------
+    >>> seen = Progress(epoch=3, objective=0.5, columns={"rank": 2}, look=lambda: np.zeros(2))
+    >>> seen.epoch, seen.rank, seen.parameters
+    (3, 2, array([0., 0.]))
     """
 
-    epoch: int
-    objective: float
-    seconds: float
-    evaluations: int
-    step: float
-    points: np.ndarray
-    fraction: float
+    def __init__(
+        self,
+        *,
+        epoch: int = 0,
+        objective: float = np.nan,
+        seconds: float = 0.0,
+        evaluations: int = 0,
+        step: float = np.nan,
+        fraction: float = 0.0,
+        stage: str = "",
+        part: int = 1,
+        parts: int = 1,
+        columns: Mapping[str, float] | None = None,
+        look: Callable[[], Any] | None = None,
+    ):
+        self.epoch, self.objective, self.seconds = epoch, objective, seconds
+        self.evaluations, self.step, self.fraction = evaluations, step, fraction
+        self.stage, self.part, self.parts = stage, part, parts
+        self.columns = dict(columns or {})
+        self._look = look
+
+    def __getattr__(self, name: str) -> float:
+        columns = self.__dict__.get("columns", {})
+        if name in columns:
+            return columns[name]
+        raise AttributeError(
+            f"a look at this fit has no {name!r}; it has {', '.join(['epoch', *columns])}, ..."
+        )
+
+    @property
+    def parameters(self) -> Any:
+        """What is being learned."""
+        return None if self._look is None else self._look()
+
+    points = parameters
+
+    def __repr__(self) -> str:
+        return f"Progress(epoch={self.epoch}, objective={self.objective:.6g}, evaluations={self.evaluations})"

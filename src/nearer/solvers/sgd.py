@@ -10,7 +10,7 @@ import numpy as np
 from nearer._validation import whole
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 from nearer.solvers.steps import Snapshot, StepRule, as_rule, first_step
 
 
@@ -31,7 +31,7 @@ class SGD(Solver):
     step: float | str | StepRule = "decay"
     batch_size: int = 10
     name = "sgd"
-    requires = frozenset({"sgd_epoch", "value_and_gradient"})
+    requires = frozenset({"walk", "sgd_epoch", "value_and_gradient"})
 
     def __post_init__(self) -> None:
         whole("batch_size", self.batch_size)
@@ -40,23 +40,23 @@ class SGD(Solver):
                 "SGD takes no full gradients, which this step rule needs: use a number, 'decay', or the solver SVRG"
             )
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         rule = as_rule(self.step)
         n_terms = objective.n_terms
         batch_size = min(self.batch_size, n_terms)
         walk = objective.walk(rng)
         value, gradient = objective.value_and_gradient(x)
-        monitor.count(n_terms)
+        run.count(n_terms)
         at = Snapshot(x, gradient, n_terms)
         step, evaluations = first_step(rule, objective, at)
-        monitor.count(evaluations)
-        monitor.begin(x, value, step)
+        run.count(evaluations)
+        run.begin(x, value, step)
         for epoch in range(1, 10**9):
             steps = np.full(-(-n_terms // batch_size), step * batch_size)
             value = objective.sgd_epoch(x, walk, steps, batch_size)
-            monitor.count(n_terms)
+            run.count(n_terms)
             walk.shuffle()
-            monitor.record(x, value, step, exact=False)
+            run.record(x, value, step, exact=False)
             before, at = at, Snapshot(x, gradient, n_terms, epoch)
             step = rule.next(step, before, at)
         return x

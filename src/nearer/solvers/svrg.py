@@ -10,7 +10,7 @@ import numpy as np
 from nearer._validation import whole
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
-from nearer.solvers.monitor import Monitor
+from nearer.solvers.run import Run
 from nearer.solvers.steps import Snapshot, StepRule, as_rule, first_step
 
 
@@ -43,7 +43,7 @@ class SVRG(Solver):
     epoch_length: int | None = None
     module_epochs: int | None = None
     name = "svrg"
-    requires = frozenset({"svrg_epoch", "value_and_gradient"})
+    requires = frozenset({"walk", "snapshot_gradient", "svrg_epoch", "with_penalty", "value_and_gradient"})
 
     def __post_init__(self) -> None:
         as_rule(self.step, self.epsilon)
@@ -55,22 +55,22 @@ class SVRG(Solver):
         if self.module_epochs is not None:
             whole("module_epochs", self.module_epochs)
 
-    def run(self, objective: Any, x: np.ndarray, rng: np.random.Generator, monitor: Monitor) -> np.ndarray:
+    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         rule = as_rule(self.step, self.epsilon)
         n_terms = objective.n_terms
         length = self.epoch_length or n_terms
         walk = objective.walk(rng, slopes=True)
         value, gradient = objective.snapshot_gradient(x, walk)
-        monitor.count(n_terms)
+        run.count(n_terms)
         epoch = 0
         at = Snapshot(x.copy(), objective.with_penalty(gradient, x), length)
         step, evaluations = first_step(rule, objective, at)
-        monitor.count(evaluations)
+        run.count(evaluations)
         begin = step
-        monitor.begin(x, value, step)
+        run.begin(x, value, step)
         while True:
             self._walk(objective, x, at.points, gradient, walk, step, length)
-            monitor.count(2 * length + n_terms)
+            run.count(2 * length + n_terms)
             walk.shuffle()
             value, gradient = objective.snapshot_gradient(x, walk)
             epoch += 1
@@ -80,7 +80,7 @@ class SVRG(Solver):
             step = rule.next(step, before, at)
             if begins_module:  # the first step may have become too long on the way
                 step = min(begin, step)
-            monitor.record(x, value, used)
+            run.record(x, value, used)
 
     def _walk(
         self,

@@ -1,0 +1,98 @@
+"""How the parameters of an objective are copied, shown and stored: numpy or torch, one array or several.
+
+Nothing else in the framework looks inside parameters. An objective names one of these as its `parameters`; one whose
+parameters are of another kind brings its own class with the same five methods.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+P = TypeVar("P")
+
+
+class Parameters(Protocol[P]):
+    """What a run asks about parameters."""
+
+    def copy(self, x: P) -> P:
+        """Return parameters of their own, which later steps do not change."""
+
+    def view(self, x: P) -> P:
+        """Return the same numbers for callbacks to look at; nothing is copied where that can be avoided."""
+
+    def is_finite(self, x: P) -> bool:
+        """Return whether every number is finite."""
+
+    def arrays(self, x: P) -> dict[str, np.ndarray]:
+        """Return the numbers as named numpy arrays, for a file."""
+
+    def restored(self, arrays: dict[str, np.ndarray]) -> P:
+        """Return the parameters that `arrays` gave."""
+
+
+class OneArray:
+    """One numpy array, whose shape may change during a run.
+
+    >>> kind = OneArray()
+    >>> kind.restored(kind.arrays(np.ones(2)))
+    array([1., 1.])
+    """
+
+    def copy(self, x: np.ndarray) -> np.ndarray:
+        """Return a copy."""
+        return x.copy()
+
+    def view(self, x: np.ndarray) -> np.ndarray:
+        """Return a read-only view."""
+        view = x.view()
+        view.flags.writeable = False
+        return view
+
+    def is_finite(self, x: np.ndarray) -> bool:
+        """Return whether every number is finite."""
+        return bool(np.isfinite(x).all())
+
+    def arrays(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the array under the name "x"."""
+        return {"x": x}
+
+    def restored(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
+        """Return a copy of the array named "x"."""
+        return arrays["x"].copy()
+
+
+class Tensors:
+    """Named torch tensors on any device.
+
+    Parameters
+    ----------
+    device : str or torch.device
+        Where `restored` puts them.
+    """
+
+    def __init__(self, device: Any = "cpu"):
+        self.device = device
+
+    def copy(self, x: dict[str, Any]) -> dict[str, Any]:
+        """Return tensors of their own, outside any graph, on the same device."""
+        return {name: tensor.detach().clone() for name, tensor in x.items()}
+
+    def view(self, x: dict[str, Any]) -> dict[str, Any]:
+        """Return the tensors outside any graph; torch has no read-only tensors."""
+        return {name: tensor.detach() for name, tensor in x.items()}
+
+    def is_finite(self, x: dict[str, Any]) -> bool:
+        """Return whether every number is finite."""
+        return all(bool(tensor.isfinite().all()) for tensor in x.values())
+
+    def arrays(self, x: dict[str, Any]) -> dict[str, np.ndarray]:
+        """Return copies as numpy arrays."""
+        return {name: tensor.detach().cpu().numpy().copy() for name, tensor in x.items()}
+
+    def restored(self, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+        """Return tensors on the device."""
+        import torch
+
+        return {name: torch.tensor(array, device=self.device) for name, array in arrays.items()}

@@ -1,0 +1,362 @@
+"""One fit from beginning to end: counting, timing, recording, keeping the best, calling back and stopping.
+
+A fit is one `Run`. Solvers report to it and hold no stopping logic of their own. Where a fit solves several problems
+(trials of a penalty, several starts), each is a part of the run: a `Run` too, which shares the clock, the callback
+and the decision to stop with the whole.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nearer._validation import not_negative, positive, whole
+from nearer.objectives.parameters import OneArray, Parameters
+from nearer.solvers.result import STOP_REASONS, Progress, Result, State
+
+Callback = Callable[[Progress], object]
+#: given this process's reason to stop or None, return the reason that all processes share
+Agree = Callable[[str | None], str | None]
+
+_BLOWN_UP = 1e6  # an objective this many times the first one is not coming back
+_VANISHED = 1e-12  # a nonnegative one this small compared with the first is solved
+_IDLE_EPOCHS = 2  # epochs in a row without enough progress that end a run
+_COLUMNS = ("epoch", "objective", "seconds", "evaluations", "step")
+#: records of a history: a stream may go on for ever, and then the older ones thin out
+_MOST_RECORDS = 10_000
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When to stop: whichever comes first. `tol` is the relative decrease of the objective that an epoch must bring."""
+
+    max_epochs: int | None = None
+    max_evaluations: int | None = None
+    max_seconds: float | None = None
+    tol: float = 1e-3
+
+    def __post_init__(self) -> None:
+        not_negative("tol", self.tol)
+        if self.max_epochs is not None:
+            whole("max_epochs", self.max_epochs)
+        if self.max_evaluations is not None:
+            whole("max_evaluations", self.max_evaluations)
+        if self.max_seconds is not None:
+            positive("max_seconds", self.max_seconds)
+
+    def part(self, share: float) -> Budget:
+        """Return this share of the seconds and evaluations."""
+        most, count = self.max_seconds, self.max_evaluations
+        return replace(
+            self,
+            max_seconds=None if most is None else share * most,
+            max_evaluations=None if count is None else max(int(share * count), 1),
+        )
+
+    def less(self, seconds: float, evaluations: int) -> Budget:
+        """Return what is left after earlier work; always enough for a first record."""
+        most, count = self.max_seconds, self.max_evaluations
+        return replace(
+            self,
+            max_seconds=None if most is None else max(most - seconds, 1e-9),
+            max_evaluations=None if count is None else max(count - evaluations, 1),
+        )
+
+
+class Stop(Exception):  # noqa: N818 - not an error: the ordinary end of a fit
+    """Raised by a run to end a solver."""
+
+
+class Run:
+    """Counts evaluations, keeps the history and the best parameters, and ends a solver when it is time.
+
+    Solvers call `count` as they evaluate, `record` after each epoch and, if their epochs are long, `look` in between.
+    Both may raise `Stop`.
+
+    Parameters
+    ----------
+    budget : Budget, optional
+        When to stop.
+    callback : callable, optional
+        Called with a `Progress`; a true answer stops the run.
+    parameters : Parameters, optional
+        How to copy and show the parameters; those of one numpy array by default.
+    score : callable, optional
+        Called with the parameters at each record; higher is better. The best parameters are those of the highest
+        score instead of the lowest objective, and the history has a column "score".
+    agree : callable, optional
+        Makes one decision to stop of those of several processes; see `nearer.solvers.agreement`.
+    state : State, optional
+        Where an earlier run ended: counts, history and the solver's memory go on from there.
+    """
+
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        callback: Callback | None = None,
+        *,
+        parameters: Parameters | None = None,
+        score: Callable[[Any], float] | None = None,
+        agree: Agree | None = None,
+        state: State | None = None,
+    ):
+        self.budget = budget or Budget()
+        self.parameters: Parameters = parameters or OneArray()
+        self.details: dict[str, Any] = {}
+        self.stop_reason = "epochs"
+        self.best: Any = None
+        self.best_value = math.inf
+        #: arrays and numbers that the solver needs to go on later; it fills them before it ends
+        self.memory = State() if state is None else state.copy()
+        #: what the present part is about, its number, and the most parts that the stage can have
+        self.stage, self.part_number, self.n_parts = "", 0, 1
+        self._whole: Run | None = None
+        self._callback, self._score, self._agree = callback, score, agree
+        self._rows: list[dict[str, float]] = self.memory.rows()
+        self.epoch = int(self._rows[-1]["epoch"]) if self._rows else -1
+        self.evaluations = int(self._rows[-1]["evaluations"]) if self._rows else 0
+        self._seconds = self._rows[-1]["seconds"] if self._rows else 0.0
+        self._before = (self.epoch, self.evaluations, self._seconds)
+        self._best_score, self._best_is_exact = -math.inf, True
+        self._idle_epochs = 0
+        self._first: tuple[float, Any] | None = None
+        self._clock = time.perf_counter()
+
+    # -- what solvers call ---------------------------------------------------------------------------------------
+
+    def count(self, evaluations: int) -> None:
+        """Add derivatives of single terms taken."""
+        self.evaluations += evaluations
+        if self._whole is not None:
+            self._whole.count(evaluations)
+
+    def note(self, **details: Any) -> None:
+        """Leave values for the result's details; the latest of a name counts."""
+        self.details.update(details)
+
+    def room(self, evaluations: int) -> int:
+        """Return how many of these evaluations the budget still allows."""
+        if self.budget.max_evaluations is None:
+            return evaluations
+        return min(evaluations, self.budget.max_evaluations - (self.evaluations - self._before[1]))
+
+    def begin(self, x: Any, value: float, step: float) -> None:
+        """Record the start; after another solver of the same run, its last record stands for it."""
+        if self.epoch < 0:
+            self.record(x, value, step, settled=False)
+        else:
+            self._keep(x, value, exact=True)
+
+    def record(
+        self,
+        x: Any,
+        value: float,
+        step: float,
+        *,
+        exact: bool = True,
+        settled: bool = True,
+        gap: float | None = None,
+        **columns: float,
+    ) -> None:
+        """End an epoch; raise `Stop` if the run is over.
+
+        Parameters
+        ----------
+        x : parameters, or a function that returns them
+            A function is called only if somebody needs them.
+        value, step : float
+            The objective there, and the length of the last step.
+        exact : bool
+            False if the value is a mean over parameters met on the way. Such values do not compare with others, so the
+            latest parameters are kept.
+        settled : bool
+            False while a schedule still means to make large steps: the tolerance does not count then.
+        gap : float, optional
+            By how much the value can still fall at most, if the solver knows; it replaces the last decrease.
+        columns : float
+            Further columns of the history.
+        """
+        self._tick()
+        self.epoch += 1
+        previous = self._rows[-1]["objective"] if self._rows else math.inf
+        row = dict(zip(_COLUMNS, (self.epoch, value, self._seconds, self.evaluations, step), strict=True))
+        look = _Lazy(x)
+        if self._score is not None:
+            columns["score"] = float(self._score(look()))
+        self._rows.append({**row, **columns})
+        self._keep(look, value, exact, columns.get("score"))
+        reason = self._ask(look, value, step, columns) or self._ended(previous, value, settled, gap)
+        self._leave(reason)
+
+    def look(self, x: Any, value: float, step: float = math.nan, **columns: float) -> None:
+        """Show callbacks where a long epoch stands; raise `Stop` if the run is over. Nothing is recorded."""
+        self._tick()
+        look = _Lazy(x)
+        reason = self._ask(look, value, step, columns) or self._spent()
+        self._leave(reason)
+
+    # -- what estimators call ------------------------------------------------------------------------------------
+
+    def enter(self, stage: str, parts: int = 1) -> None:
+        """Begin a stage of at most `parts` parts; callbacks and the progress bar are told which one they see."""
+        self.stage, self.part_number, self.n_parts = stage, 0, parts
+
+    def part(self, budget: Budget | None = None, **settings: Any) -> Run:
+        """Return a run for the next problem of this fit, within what is left of the budget.
+
+        `settings` are those of `Run`: parameters, score, state.
+        """
+        self.part_number += 1
+        left = (budget or self.budget).less(self.seconds, self.evaluations)
+        part = Run(left, self._callback, agree=self._agree, **settings)
+        part.stage, part.part_number, part.n_parts = self.stage, max(self.part_number, 1), self.n_parts
+        part._whole = self
+        return part
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Return what is left of the budget of seconds, if there is one."""
+        most = self.budget.max_seconds
+        return None if most is None else max(most - self.seconds, 0.0)
+
+    @property
+    def seconds(self) -> float:
+        """Return the time so far; callbacks do not count."""
+        return self._seconds + time.perf_counter() - self._clock
+
+    def _pause(self, since: float) -> None:
+        """Leave the time since then out of every clock."""
+        self._clock += time.perf_counter() - since
+        if self._whole is not None:
+            self._whole._pause(since)
+
+    def finish(self, value: Callable[[Any], float]) -> None:
+        """Replace a mean over an epoch by the exact value, and return to the start if nothing better was found."""
+        if self.best is None or self._best_is_exact:
+            return
+        self.best_value = value(self.best)
+        assert self._first is not None
+        first_value, first = self._first
+        if self._score is None and not self.best_value <= first_value:
+            self.best_value, self.best = first_value, first
+
+    def result(self) -> Result:
+        """Return the course of the run so far."""
+        names = list(dict.fromkeys([*_COLUMNS, *(name for row in self._rows for name in row)]))
+        history = {name: np.array([row.get(name, math.nan) for row in self._rows]) for name in names}
+        for name in ("epoch", "evaluations"):
+            history[name] = history[name].astype(np.int64)
+        return Result(
+            objective=float(self.best_value),
+            stop_reason=self.stop_reason,
+            n_epochs=max(self.epoch, 0),
+            n_evaluations=self.evaluations,
+            seconds=self._seconds,
+            history=history,
+            details=dict(self.details),
+            state=self.state() if self.memory.arrays or self.memory.numbers else None,
+        )
+
+    def state(self) -> State:
+        """Return counts, history and the solver's memory, from which a later run can go on."""
+        return self.memory.with_rows(self._rows)
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        self._seconds += now - self._clock
+        self._clock = now
+
+    def _keep(self, x: Any, value: float, exact: bool, score: float | None = None) -> None:
+        """Keep the parameters if they are the best, or if what was kept before cannot be compared with them."""
+        x = x if isinstance(x, _Lazy) else _Lazy(x)
+        if self.best is None:
+            self._first = value, self.parameters.copy(x())
+        elif self._blown_up(value):
+            return
+        elif score is not None:
+            if not score > self._best_score:
+                return
+        elif exact and self._best_is_exact and value > self.best_value:
+            return
+        self._best_score = -math.inf if score is None else score
+        self.best_value, self.best, self._best_is_exact = value, self.parameters.copy(x()), exact
+
+    def _blown_up(self, value: float) -> bool:
+        first = self._rows[0]["objective"] if self._rows else value
+        return not math.isfinite(value) or value > _BLOWN_UP * max(abs(first), 1.0)
+
+    def _ask(self, x: _Lazy, value: float, step: float, columns: dict[str, float]) -> str | None:
+        if self._callback is None:
+            return None
+        progress = Progress(
+            epoch=max(self.epoch, 0),
+            objective=value,
+            seconds=self._seconds,
+            evaluations=self.evaluations,
+            step=step,
+            fraction=self._fraction(),
+            stage=self.stage,
+            part=max(self.part_number, 1),
+            parts=self.n_parts,
+            columns=columns,
+            look=lambda: self.parameters.view(x()),
+        )
+        asked = time.perf_counter()
+        stops = self._callback(progress)
+        self._pause(asked)
+        return "callback" if stops else None
+
+    def _ended(self, previous: float, value: float, settled: bool, gap: float | None) -> str | None:
+        if self._blown_up(value):
+            return "diverged"
+        tol = self.budget.tol
+        idle = settled and math.isfinite(previous) and abs(previous - value) <= tol * abs(previous)
+        self._idle_epochs = self._idle_epochs + 1 if idle else 0
+        closed = self._idle_epochs >= _IDLE_EPOCHS if gap is None else gap <= tol * abs(value)
+        first = self._rows[0]["objective"]
+        if (closed and tol > 0) or 0 <= value <= _VANISHED * abs(first):
+            return "tolerance"
+        return self._spent()
+
+    def _spent(self) -> str | None:
+        return next((name for name, used, limit in self._limits() if used >= limit), None)
+
+    def _limits(self) -> list[tuple[str, float, float]]:
+        """Return what each limit of the budget is held against: the work of this run, not of earlier ones."""
+        budget, (epoch, evaluations, seconds) = self.budget, self._before
+        limits = (
+            ("epochs", self.epoch - max(epoch, 0), budget.max_epochs),
+            ("evaluations", self.evaluations - evaluations, budget.max_evaluations),
+            ("seconds", self._seconds - seconds, budget.max_seconds),
+        )
+        return [(name, used, limit) for name, used, limit in limits if limit is not None]
+
+    def _fraction(self) -> float:
+        return min(1.0, max((used / limit for _, used, limit in self._limits()), default=0.0))
+
+    def _leave(self, reason: str | None) -> None:
+        if self._agree is not None:
+            reason = self._agree(reason)
+        if reason is not None:
+            assert reason in STOP_REASONS
+            self.stop_reason = reason
+            raise Stop(reason)
+
+
+class _Lazy:
+    """Parameters that are worked out when first asked for."""
+
+    def __init__(self, x: Any):
+        self._x, self._known = x, not callable(x)
+
+    def __call__(self) -> Any:
+        if not self._known:
+            self._x, self._known = self._x(), True
+        return self._x

@@ -55,7 +55,7 @@ def _tensor_entries(tensor: Any) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 #: answers that weights may stand for, and rows that a list of them may have
-_MOST_ANSWERS, _MOST_LISTED = 2**53, 10**8
+_MOST_ANSWERS, _MOST_LISTED = 2**53, 10**7
 
 
 def to_cblearn(fields: Fields, format: Format) -> Any:

@@ -1,4 +1,4 @@
-"""Compiled updates of a factored kernel K = Z Z' s^2, one answer at a time; `reference.py` says the same in numpy.
+"""Compiled updates of a factored kernel K = Z Z' s^2, one answer at a time; in numpy in `factors_reference.py`.
 
 Conventions: Z (n, r) points; Q (q, 3) triplets or (q, 4) quadruplets, int32; W (q,) weights, or empty for all ones.
 The random draws of the replays are a hash of the answer's number: the same however the answers are cut into chunks.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer.objectives import GramObjective, PointObjective
+from nearer.objectives import AllPairs, GramObjective, PointObjective
 from nearer.solvers import KERNEL_SOLVERS, SOLVERS, Budget, minimise
 
 EVERY_OBJECTIVE = frozenset({"parameters", "n_terms", "provides", "start", "value"})
@@ -55,9 +55,14 @@ def _check(solver, objective, start):
         PointObjective(answers(), nearer.losses.STE(), 2),
         GramObjective(answers(), nearer.losses.STE()),
         GramObjective(answers(), nearer.losses.CKL()),
+        AllPairs(np.eye(4), [0, 1, 0, 1], "squared-hinge", 0.1),
     ],
-    ids=["points", "convex kernel", "kernel"],
+    ids=["points", "convex kernel", "kernel", "pairs"],
 )
 def test_objectives_have_what_they_promise(objective):
-    missing = [name for name in objective.provides - {"convexity"} if not hasattr(objective, name)]
+    missing = [
+        name
+        for name in (objective.provides | EVERY_OBJECTIVE) - {"convexity"}
+        if not hasattr(objective, name)
+    ]
     assert missing == []

@@ -12,6 +12,7 @@ from nearer.losses.margins import MarginLoss, find_margin_loss
 from nearer.objectives._design import Design
 from nearer.objectives._layers import pair_layers
 from nearer.objectives._pair_sums import Bends, OverPairs, PairSums, SquareSums, pair_sums
+from nearer.objectives.parameters import OneArray
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -60,6 +61,8 @@ class AllPairs:
     >>> f.value_and_gradient(np.array([0.4]))[1]
     array([-1.55])
     """
+
+    parameters = OneArray()
 
     def __init__(
         self,
@@ -113,8 +116,15 @@ class AllPairs:
     @property
     def provides(self) -> frozenset[str]:
         """What solvers may ask."""
-        always = {"value", "value_and_gradient", "convexity"}
+        always = {"value_and_gradient", "dtype", "convexity"}
         return frozenset(always | {"hessian"} if self.bends else always)
+
+    def start(self, x: np.ndarray) -> np.ndarray:
+        """Return a copy of the weights to begin with."""
+        w = np.array(x, dtype=self.dtype)
+        if w.shape != self.shape:
+            raise InputError(f"the start has shape {w.shape} but the objective needs {self.shape}")
+        return w
 
     @property
     def bends(self) -> bool:

@@ -70,7 +70,9 @@ def minimise(
     Parameters
     ----------
     solver : Solver
+        How to descend.
     objective : Objective
+        What to minimise; it must provide what the solver requires.
     x : parameters
         Where to begin; they are copied.
     budget : Budget, optional

@@ -27,8 +27,6 @@ _BLOWN_UP = 1e6  # an objective this many times the first one is not coming back
 _VANISHED = 1e-12  # a nonnegative one this small compared with the first is solved
 _IDLE_EPOCHS = 2  # epochs in a row without enough progress that end a run
 _COLUMNS = ("epoch", "objective", "seconds", "evaluations", "step")
-#: records of a history: a stream may go on for ever, and then the older ones thin out
-_MOST_RECORDS = 10_000
 
 
 @dataclass(frozen=True)

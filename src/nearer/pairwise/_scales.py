@@ -147,6 +147,8 @@ def scales_of(columns: Columns, scale: bool | str, one_unit: bool = False) -> np
     one_unit : bool
         Whether the columns share a unit for all that is known: "auto" then divides only where they are apart.
 
+    Examples
+    --------
     >>> columns = columns_of(np.array([[1.0, 0.0], [-1.0, 1000.0], [0.0, 0.0]]))
     >>> scales_of(columns, "auto"), scales_of(columns, False)
     (array([   1., 1000.]), None)

@@ -40,6 +40,8 @@ class Rows:
     length : float
         The unit in which the L2 term measures weights: as if rows were divided by it.
 
+    Examples
+    --------
     >>> Rows(2, np.array([1.0, 10.0]))(np.eye(2))
     array([[1. , 0. ],
            [0. , 0.1]])

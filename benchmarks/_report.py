@@ -10,7 +10,7 @@ from benchmarks._runner import Experiment, experiment, results_path
 from benchmarks._store import FOLDER, SCRATCH, read
 from benchmarks._tables import Table
 from benchmarks.conclusions import conclude
-from nearer._files import replacing
+from nearer._utils.files import replacing
 
 DOCS = FOLDER.parent / "docs" / "benchmarks"
 

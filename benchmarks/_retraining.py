@@ -15,7 +15,7 @@ from benchmarks import _account
 from benchmarks._projected import Dense, Factored, wrong
 from benchmarks._store import SCRATCH
 from nearer import Comparisons, OnlineKernel
-from nearer._files import replacing
+from nearer._utils.files import replacing
 from nearer.kernels.base import kernel_distances
 
 #: where the online kernel begins: a multiple of the identity

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import nearer
-from nearer._files import replacing
+from nearer._utils.files import replacing
 
 Cell = dict[str, Any]
 

@@ -24,7 +24,7 @@ from benchmarks._runner import Job, Skip
 from benchmarks._store import FOLDER, SCRATCH, Cell
 from benchmarks._tables import Table, checks, digits
 from benchmarks._timing import interleaved, per_comparison, random_comparisons
-from nearer._files import replacing
+from nearer._utils.files import replacing
 from nearer.losses import STE
 from nearer.objectives import PointObjective
 

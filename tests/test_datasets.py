@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from nearer import datasets, losses, metrics
-from nearer.datasets import _questions
+from nearer.datasets import _sampling
 
 
 class TestPlanted:
@@ -85,9 +85,9 @@ class TestPlanted:
 
     def test_nearly_all_questions_need_no_luck(self, monkeypatch):
         drawn = []
-        plain = _questions._uniform_rows
+        plain = _sampling._uniform_rows
         monkeypatch.setattr(
-            _questions, "_uniform_rows", lambda *given: drawn.append(given[1]) or plain(*given)
+            _sampling, "_uniform_rows", lambda *given: drawn.append(given[1]) or plain(*given)
         )
         answers = datasets.planted(40, 2, 29_640, repeat=False, random_state=0).comparisons
         distances = np.random.default_rng(0).integers(5, size=(12, 12)).astype(float)
@@ -298,7 +298,7 @@ class TestCities:
 
 def test_the_seed_of_the_data_does_not_start_a_fit_at_the_answer():
     """The same seed for data and fit is what people write; the two must not share their draws."""
-    from nearer._random import generator
+    from nearer._utils.random import generator
 
     points = datasets.planted(20, 5, 100, random_state=7).embedding
     start = generator(7).normal(size=points.shape)

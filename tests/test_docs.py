@@ -190,7 +190,7 @@ def follow_the_tutorial(package: Path) -> None:
         ("TSTE, SOE)}", "TSTE, SOE, LapseSTE)}"),
     )
     edit(
-        package / "_kernels" / "scalar_losses.py",
+        package / "_compiled" / "scalar_losses.py",
         ("CODES: dict", "from nearer.losses.lapse import LapseSTE\n\nCODES: dict"),
         ("SOE: 4}", "SOE: 4, LapseSTE: 5}"),
         (
@@ -204,7 +204,7 @@ def follow_the_tutorial(package: Path) -> None:
         ),
     )
     edit(
-        package / "_kernels" / "points.py",
+        package / "_compiled" / "points.py",
         (
             "    if code == 0:",
             "    if code == 5:\n        _evaluate_all(near, far, values, count, 5, parameters)\n"
@@ -227,7 +227,7 @@ def test_tutorial_makes_a_loss_compiled(tmp_path):
     follow_the_tutorial(package)
     check = """
 import numpy as np, nearer
-from nearer._kernels import StagedKernels
+from nearer._compiled import StagedKernels
 from nearer.objectives import PointObjective
 answers, _ = nearer.datasets.planted(8, 2, 80, random_state=0)
 f = PointObjective(answers, nearer.losses.find("lapse-ste"), 2)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._course import Course
+from nearer._fitting.fit import Course
 from nearer.losses import Loss
 from nearer.metrics import triplet_error
 from nearer.solvers import LBFGS, Adam, Solver

@@ -13,12 +13,12 @@ from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearer._blas import one_thread, threads_for
-from nearer._cells import naming_cells
-from nearer._finite import finite_rows
-from nearer._points import row_blocks
-from nearer._schema import LARGEST, AnyOf, Array, Flag, MayLack, Number, Saved, Size, Strings, Text
-from nearer._validation import positive
+from nearer._utils.blas import one_thread, threads_for
+from nearer._utils.cells import naming_cells
+from nearer._utils.distances import row_blocks
+from nearer._utils.finite import finite_rows
+from nearer._utils.schema import LARGEST, AnyOf, Array, Flag, MayLack, Number, Saved, Size, Strings, Text
+from nearer._utils.validation import positive
 from nearer.errors import InputError
 
 _GAMMA_FACTORS = 4.0 ** np.arange(-4, 3)  # around 1 / (features * variance)

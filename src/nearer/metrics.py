@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._finite import relative
-from nearer._points import checked_points, first_pair_nearer
-from nearer._search import Search
+from nearer._utils.distances import checked_points, first_pair_nearer
+from nearer._utils.finite import relative
+from nearer._utils.neighbours import Search
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 

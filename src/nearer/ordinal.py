@@ -13,19 +13,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._blas import one_thread
-from nearer._chance import warn_of_trials
-from nearer._comparing.joining import joined
-from nearer._compiling import compiling
-from nearer._course import Course
-from nearer._estimating import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
-from nearer._given import as_comparisons, known_to
-from nearer._points import compared_distances, first_pair_nearer
-from nearer._random import RandomState, generator
-from nearer._schema import AnyOf, Array, Integer, Number, Saved, Text
-from nearer._validation import not_negative, whole
+from nearer._fitting.fit import Course
+from nearer._fitting.inputs import as_comparisons, known_to
+from nearer._fitting.shared import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
+from nearer._utils.blas import one_thread
+from nearer._utils.chance import warn_of_trials
+from nearer._utils.compiling import compiling
+from nearer._utils.distances import compared_distances, first_pair_nearer
+from nearer._utils.random import RandomState, generator
+from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text
+from nearer._utils.validation import not_negative, whole
 from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
 from nearer.comparisons import Comparisons
+from nearer.comparisons.joining import joined
 from nearer.errors import InputError
 from nearer.losses import LOSSES, TSTE, Loss
 from nearer.losses import find as find_loss

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import nearer
-from nearer._chance import at_chance
-from nearer._files import replacing
-from nearer._models import map_of, share_on_map
-from nearer._words import counted, readable_seconds
+from nearer._fitting.models import map_of, share_on_map
+from nearer._utils.chance import at_chance
+from nearer._utils.files import replacing
+from nearer._utils.text import counted, readable_seconds
 from nearer.kernels.base import KernelModel
 from nearer.kernels.online import OnlineKernel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nearer._models import Model
+    from nearer._fitting.models import Model
     from nearer.comparisons import Comparisons
     from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nearer.active._questions import MOST_OBJECTS, AllQuestions, ListedQuestions, keys_of
+from nearer.active._candidates import MOST_OBJECTS, AllQuestions, ListedQuestions, keys_of
 
 
 def everything(n: int) -> np.ndarray:

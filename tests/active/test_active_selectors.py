@@ -11,7 +11,7 @@ import nearer
 from nearer import Comparisons
 from nearer.active import PlantedOracle, Selector
 from nearer.active._belief import Belief
-from nearer.active._questions import AllQuestions, keys_of
+from nearer.active._candidates import AllQuestions, keys_of
 from nearer.errors import InputError
 from tests.registries import STRATEGIES
 

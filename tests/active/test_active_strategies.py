@@ -21,7 +21,7 @@ from nearer.active import (
 )
 from nearer.active._belief import Belief
 from nearer.active._book import Book
-from nearer.active._questions import AllQuestions, keys_of
+from nearer.active._candidates import AllQuestions, keys_of
 from nearer.active.strategies import Board
 
 

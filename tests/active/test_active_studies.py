@@ -10,7 +10,7 @@ import pytest
 import nearer
 from nearer import Comparisons
 from nearer.active import Adaptive, PlantedOracle, RecordedOracle, Study, play
-from nearer.active._questions import keys_of
+from nearer.active._candidates import keys_of
 from nearer.errors import InputError
 
 LINE = [[0.0], [1.0], [5.0], [6.5]]

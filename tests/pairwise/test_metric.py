@@ -9,9 +9,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from nearer import PairwiseLearner
-from nearer._kernels import pairwise_metric_reference as reference
-from nearer._kernels.margin_losses import MARGIN_CODES
-from nearer._kernels.pairwise_reference import SCALE
+from nearer._compiled import pairwise_metric_reference as reference
+from nearer._compiled.margin_losses import MARGIN_CODES
+from nearer._compiled.pairwise_reference import SCALE
 from nearer.errors import InputError
 from nearer.losses import MARGIN_LOSSES, HingeLoss, LogisticLoss
 from nearer.losses.margins import MarginLoss
@@ -48,7 +48,7 @@ def answer(arrays):
 @pytest.mark.parametrize("loss", MARGIN_LOSSES)
 @pytest.mark.parametrize(("mu", "power"), [(0.01, 3.0), (2.0, 0.0), (0.0, -1.0)])
 def test_compiled_steps_are_those_of_the_reference(kind, loss, mu, power):
-    from nearer._kernels.pairwise_metric import dense_metric_steps, sparse_metric_steps
+    from nearer._compiled.pairwise_metric import dense_metric_steps, sparse_metric_steps
 
     matrix, rows, others, plain = steps_of(kind, loss, mu, power)
     compiled = {name: array.copy() for name, array in plain.items()}
@@ -63,7 +63,7 @@ def test_compiled_steps_are_those_of_the_reference(kind, loss, mu, power):
 
 
 def test_single_precision_is_read_as_it_is():
-    from nearer._kernels.pairwise_metric import dense_metric_steps
+    from nearer._compiled.pairwise_metric import dense_metric_steps
 
     results = []
     for dtype in (np.float32, np.float64):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from nearer._kernels import pairwise_reference as reference
-from nearer._kernels.margin_losses import MARGIN_CODES, loss_and_pull_of
-from nearer._kernels.pairwise import dense_steps
-from nearer._kernels.pairwise_buffer import dense_buffer_steps, sparse_buffer_steps
-from nearer._kernels.pairwise_moments import moment_steps
-from nearer._kernels.pairwise_reference import COUNT, DECKS, DRAWN, LISTED, MASS, SCALE, TOTAL, bend_of
-from nearer._kernels.pairwise_rows import gather_sparse, shuffle_rows, sparse_distances
-from nearer._kernels.pairwise_saddle import dense_saddle_steps, sparse_saddle_steps
-from nearer._kernels.pairwise_sparse import sparse_steps
+from nearer._compiled import pairwise_reference as reference
+from nearer._compiled.margin_losses import MARGIN_CODES, loss_and_pull_of
+from nearer._compiled.pairwise import dense_steps
+from nearer._compiled.pairwise_buffer import dense_buffer_steps, sparse_buffer_steps
+from nearer._compiled.pairwise_moments import moment_steps
+from nearer._compiled.pairwise_reference import COUNT, DECKS, DRAWN, LISTED, MASS, SCALE, TOTAL, bend_of
+from nearer._compiled.pairwise_rows import gather_sparse, shuffle_rows, sparse_distances
+from nearer._compiled.pairwise_saddle import dense_saddle_steps, sparse_saddle_steps
+from nearer._compiled.pairwise_sparse import sparse_steps
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
 from nearer.pairwise._weights import rule_of
 from nearer.pairwise.pairs import sparse_arrays

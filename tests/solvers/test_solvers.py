@@ -87,7 +87,7 @@ def test_staged_equals_compiled(name):
     """The same walk in numpy: a whole fit agrees, not only a kernel."""
     compiled = objective("tste")
     staged = objective("tste")
-    from nearer._kernels import StagedKernels
+    from nearer._compiled import StagedKernels
 
     staged._kernels = StagedKernels(staged.loss)
     runs = [solved(solvers.find(name), f, max_epochs=3)[0] for f in (compiled, staged)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.active._labels import Labels
-from nearer.active._questions import keys_of
+from nearer.active._candidates import keys_of
+from nearer.active._origins import Labels
 
 
 class Book:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._random import RANDOM_SCHEMA, restored_generator, state_of
-from nearer._schema import (
+from nearer._utils.random import RANDOM_SCHEMA, restored_generator, state_of
+from nearer._utils.schema import (
     MOST,
     AnyOf,
     Array,
@@ -22,7 +22,7 @@ from nearer._schema import (
     optional,
 )
 from nearer.active._belief import VARIANCES
-from nearer.active._questions import MOST_OBJECTS, ListedQuestions, keys_of
+from nearer.active._candidates import MOST_OBJECTS, ListedQuestions, keys_of
 from nearer.active.strategies import STRATEGIES, Strategy
 from nearer.errors import InputError
 

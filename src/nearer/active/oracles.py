@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._estimating import check_learnable, that_count
-from nearer._finite import relative
-from nearer._points import checked_points, compared_distances
-from nearer._validation import positive, whole
-from nearer.active._questions import keys_of
+from nearer._fitting.shared import check_learnable, that_count
+from nearer._utils.distances import checked_points, compared_distances
+from nearer._utils.finite import relative
+from nearer._utils.validation import positive, whole
+from nearer.active._candidates import keys_of
 from nearer.comparisons import Comparisons
-from nearer.datasets._questions import answered, checked_noise, draw_questions
+from nearer.datasets._sampling import answered, checked_noise, draw_questions
 from nearer.errors import InputError
 from nearer.losses import Loss
 

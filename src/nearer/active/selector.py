@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._blas import one_thread
-from nearer._given import as_comparisons
-from nearer._random import RandomState, generator
-from nearer._validation import whole
-from nearer._words import counted
+from nearer._fitting.inputs import as_comparisons
+from nearer._utils.blas import one_thread
+from nearer._utils.random import RandomState, generator
+from nearer._utils.text import counted
+from nearer._utils.validation import whole
 from nearer.active._belief import Belief
 from nearer.active._book import Book
-from nearer.active._given import checked_names, checked_questions, checked_strategy, told
-from nearer.active._questions import MOST_OBJECTS, AllQuestions, ListedQuestions, Questions
+from nearer.active._candidates import MOST_OBJECTS, AllQuestions, ListedQuestions, Questions
+from nearer.active._checks import checked_names, checked_questions, checked_strategy, told
 from nearer.active._saved import SCHEMA, check_number, restore, to_save
 from nearer.active.strategies import Board, Random, Strategy, least_seen
 from nearer.comparisons import Comparisons
-from nearer.datasets._questions import checked_share
+from nearer.datasets._sampling import checked_share
 from nearer.errors import InputError
 
 

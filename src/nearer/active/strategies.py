@@ -13,12 +13,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from nearer._schema import Settings
-from nearer._validation import whole
+from nearer._utils.schema import Settings
+from nearer._utils.validation import whole
 from nearer.active._belief import Belief
 from nearer.active._book import Book
+from nearer.active._candidates import Questions
 from nearer.active._crowd import information, places_of
-from nearer.active._questions import Questions
 
 _FROM_ONE_POOL = 10  # questions; then new candidates are drawn
 

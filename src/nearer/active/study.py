@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._chance import silent_trials
-from nearer._files import replacing
-from nearer._random import RandomState, generator
-from nearer._validation import whole
-from nearer.active._given import checked_strategy
+from nearer._utils.chance import silent_trials
+from nearer._utils.files import replacing
+from nearer._utils.random import RandomState, generator
+from nearer._utils.validation import whole
+from nearer.active._checks import checked_strategy
 from nearer.active.oracles import Oracle, Sitting
 from nearer.active.selector import Selector
 from nearer.active.strategies import Strategy

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nearer._words import counted, readable_seconds
+from nearer._utils.text import counted, readable_seconds
 from nearer.cli._output import left_out, percent
 
 if TYPE_CHECKING:
-    from nearer._models import Model
+    from nearer._fitting.models import Model
     from nearer.cli._learning import Outcome
     from nearer.comparisons import Comparisons
 
@@ -19,7 +19,7 @@ def facts_about(
     estimator: Model, outcome: Outcome, train: Comparisons, test: Comparisons | None, dim: int
 ) -> dict[str, Any]:
     """Scores, and how they came about."""
-    from nearer._models import map_of, n_objects_of, share_on_map
+    from nearer._fitting.models import map_of, n_objects_of, share_on_map
 
     facts: dict[str, Any] = {
         "class": type(estimator).__name__,

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer._progress import progress_bar
-from nearer._words import counted
+from nearer._utils.progress import progress_bar
+from nearer._utils.text import counted
 from nearer.cli._fit_options import SETTINGS, ModelKind
-from nearer.cli._models import about_model, check_dim, load_online, read_more
+from nearer.cli._loading import about_model, check_dim, load_online, read_more
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
-    from nearer._models import Model
+    from nearer._fitting.models import Model
     from nearer.comparisons import Comparisons
     from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel
@@ -103,8 +103,8 @@ def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparison
 
 
 def _learn_online(estimator: OnlineKernel, answers: Comparisons) -> Outcome:
-    from nearer._compiling import compiling
-    from nearer._estimating import that_count
+    from nearer._fitting.shared import that_count
+    from nearer._utils.compiling import compiling
 
     answers = that_count(answers)
     before = getattr(estimator, "n_seen_", 0)

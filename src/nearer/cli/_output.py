@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from nearer._files import is_stdout
-from nearer._words import counted
+from nearer._utils.files import is_stdout
+from nearer._utils.text import counted
 
 
 def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json: bool) -> None:

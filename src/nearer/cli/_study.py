@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer._words import counted
+from nearer._utils.text import counted
 from nearer.cli._commands import INTERRUPTED, complain
-from nearer.cli._files import check_outputs, check_picture, write_all
 from nearer.cli._options import refuse_idle
 from nearer.cli._output import show
+from nearer.cli._writing import check_outputs, check_picture, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _oracle(replay: Path | None, points: dict[str, Any], dim: int) -> tuple[Orac
 
 def _play(oracle: Oracle, strategies: list[str], n_answers: int, settings: dict[str, Any]) -> Study:
     """Play, with a bar where stderr is a terminal."""
-    from nearer._progress import counting_bar
+    from nearer._utils.progress import counting_bar
     from nearer.active import play
 
     total = n_answers * len(strategies) * settings["repeats"]

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nearer._words import counted
-from nearer.cli._files import check_outputs, write_all
+from nearer._utils.text import counted
 from nearer.cli._options import (
     AnswersFile,
     AsJson,
@@ -23,6 +22,7 @@ from nearer.cli._options import (
     read_answers,
 )
 from nearer.cli._output import left_out, show
+from nearer.cli._writing import check_outputs, write_all
 
 
 def convert(

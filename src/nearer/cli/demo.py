@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer._words import counted
-from nearer.cli._files import check_outputs, check_page, output_file, write_all
+from nearer._utils.text import counted
 from nearer.cli._options import AsJson, Force, Seed
 from nearer.cli._output import percent, show
+from nearer.cli._writing import check_outputs, check_page, output_file, write_all
 
 if TYPE_CHECKING:
     import numpy as np

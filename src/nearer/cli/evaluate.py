@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nearer._words import counted
-from nearer.cli._models import load_model, read_about
+from nearer._utils.text import counted
+from nearer.cli._loading import load_model, read_about
 from nearer.cli._options import (
     AnswersFile,
     AsJson,
@@ -25,7 +25,7 @@ from nearer.cli._output import left_out, percent, show
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
-    from nearer._models import Model
+    from nearer._fitting.models import Model
     from nearer.comparisons import Comparisons
 
 
@@ -42,7 +42,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Score a saved model on answers: the share that holds by it."""
-    from nearer._chance import warn_of_chance
+    from nearer._utils.chance import warn_of_chance
 
     estimator = load_model(model)
     read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)

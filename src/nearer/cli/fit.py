@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer.cli._commands import INTERRUPTED, complain
-from nearer.cli._files import check_outputs, check_page, output_file
 from nearer.cli._fit_options import (
     L2,
     Jobs,
@@ -52,10 +51,11 @@ from nearer.cli._options import (
     read_answers,
 )
 from nearer.cli._output import number_or_name, show
+from nearer.cli._writing import check_outputs, check_page, output_file
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
-    from nearer._models import Model
+    from nearer._fitting.models import Model
     from nearer.comparisons import Comparisons
 
 _HELD_OUT = 0.2
@@ -116,9 +116,9 @@ def fit(
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
-    from nearer._chance import silent_trials
-    from nearer._comparing.numbers import check_numbers
-    from nearer._comparing.uncompared import n_uncompared
+    from nearer._utils.chance import silent_trials
+    from nearer.comparisons.database_numbers import check_numbers
+    from nearer.comparisons.uncompared import n_uncompared
     from nearer.saving import save
 
     check_settings(context, model, start)
@@ -179,7 +179,7 @@ def _tell(
     as_json: bool,
 ) -> None:
     """Score, report and show; ctrl-C on the way ends it, and what is missing is told."""
-    from nearer._chance import warn_of_chance
+    from nearer._utils.chance import warn_of_chance
     from nearer.report import write_report
 
     train, test = parts

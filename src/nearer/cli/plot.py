@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearer._words import counted
+from nearer._utils.text import counted
 from nearer.cli._commands import complain
-from nearer.cli._files import check_outputs, check_picture, output_file, write_all
-from nearer.cli._models import about_model, drawn_map, load_model, object_names
+from nearer.cli._loading import about_model, drawn_map, load_model, object_names
 from nearer.cli._options import AsJson, Force, ModelFile
 from nearer.cli._output import show
+from nearer.cli._writing import check_outputs, check_picture, output_file, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nearer._models import Model
+    from nearer._fitting.models import Model
 
 
 class What(StrEnum):
@@ -113,7 +113,7 @@ def _read_labels(path: Path, names: list[str]) -> list[str]:
     """One label an object, in the model's order, from a csv with a header and two columns."""
     import csv
 
-    from nearer._tables.boundary import reading
+    from nearer.comparisons.files.boundary import reading
 
     with reading(path), path.open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.reader(stream))[1:]

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer._words import counted
-from nearer.cli._files import check_outputs, write_all
-from nearer.cli._models import load_model
+from nearer._utils.text import counted
+from nearer.cli._loading import load_model
 from nearer.cli._options import AsJson, Columns, FirstIndex, Header, ModelFile, parse_columns
 from nearer.cli._output import show
+from nearer.cli._writing import check_outputs, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nearer._models import Model
-    from nearer.cli._questions import Questions
+    from nearer._fitting.models import Model
+    from nearer.cli._question_files import Questions
 
 PREDICTED, PROBABILITY = "predicted_near", "probability"
 
@@ -50,7 +50,7 @@ def predict(
 
     Every column is kept; predicted_near is added, and probability where the loss is a model of answers.
     """
-    from nearer.cli._questions import read_questions
+    from nearer.cli._question_files import read_questions
 
     check_outputs([out], inputs=[model, questions])
     write = None if out is None else _writer(out)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer._words import counted
-from nearer.cli._files import check_outputs, output_file, write_all
+from nearer._utils.text import counted
 from nearer.cli._options import AsJson, Force, Seed
 from nearer.cli._output import number_or_name, show
 from nearer.cli._study import (
@@ -24,6 +23,7 @@ from nearer.cli._study import (
     check_modes,
     simulate_study,
 )
+from nearer.cli._writing import check_outputs, output_file, write_all
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._points import row_blocks
-from nearer._random import RandomState, separate
-from nearer._search import label_codes
-from nearer._validation import whole
+from nearer._utils.distances import row_blocks
+from nearer._utils.neighbours import label_codes
+from nearer._utils.random import RandomState, separate
+from nearer._utils.validation import whole
 from nearer.comparisons import Comparisons
-from nearer.datasets._questions import (
+from nearer.datasets._sampling import (
     answered,
     checked_noise,
     checked_share,

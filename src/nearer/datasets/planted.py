@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nearer._points import compared_distances
-from nearer._random import RandomState, separate
-from nearer._validation import positive, whole
+from nearer._utils.distances import compared_distances
+from nearer._utils.random import RandomState, separate
+from nearer._utils.validation import positive, whole
 from nearer.comparisons import Comparisons
-from nearer.datasets._questions import WIDTHS, answered, checked_noise, draw_questions, n_questions
+from nearer.datasets._sampling import WIDTHS, answered, checked_noise, draw_questions, n_questions
 from nearer.errors import InputError
 from nearer.losses import Loss
 

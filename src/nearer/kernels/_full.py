@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nearer._blas import threads_for
-from nearer._schema import COUNT, Array, Fields, Flag, Items, Number, Part, Row, optional
-from nearer.kernels._lowest import LOW, Answer, Eigenpair, LowSpace, lowest_of, smallest_eigenpair
-from nearer.kernels._slack import Slack, WeylBound
+from nearer._utils.blas import threads_for
+from nearer._utils.schema import COUNT, Array, Fields, Flag, Items, Number, Part, Row, optional
+from nearer.kernels._certificates import Slack, WeylBound
+from nearer.kernels._smallest_eigenpair import LOW, Answer, Eigenpair, LowSpace, lowest_of, smallest_eigenpair
 from nearer.kernels._symmetric import Symmetric, inverse
 
 #: eigenvalues are found to this (times the kernel's scale), which also is what may be left below zero

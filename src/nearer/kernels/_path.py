@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from nearer._blas import threads_for
-from nearer._course import Course
-from nearer._finite import relative
-from nearer._points import compared_distances
+from nearer._fitting.fit import Course
+from nearer._utils.blas import threads_for
+from nearer._utils.distances import compared_distances
+from nearer._utils.finite import relative
 from nearer.calibration import LEAST_COMPARISONS
 from nearer.comparisons import Comparisons
 from nearer.objectives import GramObjective

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from nearer._kernels.factors import (
+from nearer._compiled.factors import (
     CONSTANT,
     GNMDS,
     INVERSE,

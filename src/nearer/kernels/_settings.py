@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._validation import not_negative, positive, whole
+from nearer._utils.validation import not_negative, positive, whole
 from nearer.errors import InputError
-from nearer.kernels._growth import ceiling_of, check_growth
-from nearer.kernels._held import Plan
+from nearer.kernels._divergence import ceiling_of, check_growth
+from nearer.kernels._forms import Plan
 from nearer.kernels._rules import STEPS, UPDATES, Rule
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._blas import threads_for
-from nearer._finite import relative
-from nearer._given import as_comparisons, known_to
-from nearer._validation import whole
+from nearer._fitting.inputs import as_comparisons, known_to
+from nearer._utils.blas import threads_for
+from nearer._utils.finite import relative
+from nearer._utils.validation import whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.losses import Loss

@@ -10,12 +10,12 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._blas import one_thread
-from nearer._estimating import that_count
-from nearer._given import as_comparisons, known_to
-from nearer._interrupting import interrupt_between
-from nearer._random import RandomState, generator
-from nearer._schema import (
+from nearer._fitting.inputs import as_comparisons, known_to
+from nearer._fitting.shared import that_count
+from nearer._utils.blas import one_thread
+from nearer._utils.interrupts import interrupt_between
+from nearer._utils.random import RandomState, generator
+from nearer._utils.schema import (
     COUNT,
     SEED,
     SWITCH,
@@ -32,16 +32,16 @@ from nearer._schema import (
     need,
     optional,
 )
-from nearer._validation import whole
+from nearer._utils.validation import whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.kernels._growth import warn_of_divergence
-from nearer.kernels._held import Factored, Whole
-from nearer.kernels._kept import KeepsAnswers
+from nearer.kernels._divergence import warn_of_divergence
+from nearer.kernels._forms import Factored, Whole
+from nearer.kernels._initial import held_at_start, largest_at_start, n_at_start, start_scale
 from nearer.kernels._memory import check_room
 from nearer.kernels._reading import HeldKernel
+from nearer.kernels._replay import KeepsAnswers
 from nearer.kernels._settings import check_columns, check_settings, longer, plan_of
-from nearer.kernels._starting import held_at_start, largest_at_start, n_at_start, start_scale
 
 
 class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
@@ -309,6 +309,6 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         return self._start_size
 
     def _watched(self, total: int) -> Any:
-        from nearer._progress import counting_bar
+        from nearer._utils.progress import counting_bar
 
         return counting_bar("answers", total, shown=self.verbose)

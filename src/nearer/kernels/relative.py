@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._blas import one_thread, threads_for
-from nearer._chance import warn_of_trials
-from nearer._course import Course
-from nearer._estimating import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
-from nearer._finite import LARGEST
-from nearer._given import as_comparisons
-from nearer._random import RandomState, generator
-from nearer._schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
-from nearer._validation import not_negative, whole
+from nearer._fitting.fit import Course
+from nearer._fitting.inputs import as_comparisons
+from nearer._fitting.shared import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
+from nearer._utils.blas import one_thread, threads_for
+from nearer._utils.chance import warn_of_trials
+from nearer._utils.finite import LARGEST
+from nearer._utils.random import RandomState, generator
+from nearer._utils.schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
+from nearer._utils.validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._memory import check_room

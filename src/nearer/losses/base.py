@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._schema import Settings
+from nearer._utils.schema import Settings
 
 Array = NDArray[np.floating]
 
@@ -68,7 +68,7 @@ class Loss(ABC):
         return self
 
     def scalar_parameters(self) -> tuple[float, float]:
-        """The numbers handed to the compiled twin (see `nearer._kernels.scalar_losses`)."""
+        """The numbers handed to the compiled twin (see `nearer._compiled.scalar_losses`)."""
         return (0.0, 0.0)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer._validation import between, positive
+from nearer._utils.validation import between, positive
 from nearer.losses.base import LEAST, MOST, Array, Loss
 
 

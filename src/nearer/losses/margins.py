@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nearer._schema import Settings
-from nearer._validation import positive
+from nearer._utils.schema import Settings
+from nearer._utils.validation import positive
 from nearer.errors import InputError
 from nearer.losses.base import Array, sigmoid, softplus
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._validation import not_negative
+from nearer._utils.validation import not_negative
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss, find_margin_loss
 from nearer.objectives._design import Design

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from nearer._finite import relative
-from nearer._kernels import kernels_for
+from nearer._compiled import kernels_for
+from nearer._utils.finite import relative
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.objectives.parameters import OneArray
@@ -48,7 +48,7 @@ class Walk:
 
     def shuffle(self) -> None:
         """Put the comparisons, with their weights and slopes, into a new random order."""
-        from nearer._kernels.epochs import shuffle
+        from nearer._compiled.epochs import shuffle
 
         shuffle(self.Q, self.W, self.C, self.rng.integers(2**63))
 

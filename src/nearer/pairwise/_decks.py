@@ -108,7 +108,7 @@ class SparseDeck(Deck):
         self._numbers = np.empty(0, X.data.dtype)
 
     def _load(self, at: int, rows: np.ndarray) -> None:
-        from nearer._kernels.pairwise_rows import gather_sparse
+        from nearer._compiled.pairwise_rows import gather_sparse
 
         indptr = self._from[0]
         begin = int(self._starts[at]) if at else 0

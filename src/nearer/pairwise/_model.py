@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._random import RandomState, generator
-from nearer._schema import (
+from nearer._utils.random import RandomState, generator
+from nearer._utils.schema import (
     COUNT,
     SEED,
     SWITCH,
@@ -32,7 +32,7 @@ from nearer._schema import (
     need,
     optional,
 )
-from nearer._validation import not_negative, positive
+from nearer._utils.validation import not_negative, positive
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss, find_margin_loss
 from nearer.pairwise._scales import check_scale, sample_of

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer._kernels import pairwise_reference as reference
-from nearer._kernels.pairwise_reference import DECKS, DRAWN, LISTED
+from nearer._compiled import pairwise_reference as reference
+from nearer._compiled.pairwise_reference import DECKS, DRAWN, LISTED
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
 from nearer.pairwise._decks import WORTHWHILE, deck_of, matrix_bytes
 from nearer.pairwise._weights import LinearWeights, block_length
@@ -77,14 +77,14 @@ class Walker:
         how: tuple[Any, ...] = (*self._shown, self._kind, self._cursors, self._seed, count)
         if type(self._loss) not in MARGIN_LOSSES.values():
             return self._walk_plainly(first, second, how, rule)
-        from nearer._kernels.margin_losses import MARGIN_CODES
+        from nearer._compiled.margin_losses import MARGIN_CODES
 
         arguments: tuple[Any, ...] = (*how, MARGIN_CODES[type(self._loss)], rule, *self.weights.arrays)
         if self._pairs.is_sparse:
-            from nearer._kernels.pairwise_sparse import sparse_steps
+            from nearer._compiled.pairwise_sparse import sparse_steps
 
             return sparse_steps(*first, *second, *arguments)
-        from nearer._kernels.pairwise import dense_steps
+        from nearer._compiled.pairwise import dense_steps
 
         return dense_steps(*first, *second, *arguments)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from nearer._interrupting import interrupt_between
-from nearer._validation import positive
+from nearer._utils.interrupts import interrupt_between
+from nearer._utils.validation import positive
 from nearer.errors import InputError
 from nearer.pairwise.doubly_stochastic import AdaDSG
 from nearer.pairwise.state import Limits, PairProgress, State
@@ -118,7 +118,7 @@ def watching(
             pressed = stack.enter_context(interrupt_between())
             show = None
             if verbose:
-                from nearer._progress import progress_bar
+                from nearer._utils.progress import progress_bar
 
                 show = stack.enter_context(progress_bar(max_seconds=max_seconds))
             watcher = Watching(max_seconds, callback, show, pressed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._kernels.pairwise_reference import COUNT, MASS, MU, SCALE, TOTAL, A, T, bend_of
+from nearer._compiled.pairwise_reference import COUNT, MASS, MU, SCALE, TOTAL, A, T, bend_of
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise.pairs import Pairs
 from nearer.pairwise.state import State
@@ -17,7 +17,7 @@ _MOST_STEPS = 4096
 
 
 class LinearWeights:
-    """Weights w = scale * v and the lazy average of what they were; see `nearer._kernels.pairwise`.
+    """Weights w = scale * v and the lazy average of what they were; see `nearer._compiled.pairwise`.
 
     The loops over sparse rows hold the same numbers in a table, one row a feature; `sync` copies them back.
     """

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nearer._schema import Settings
-from nearer._validation import not_negative
+from nearer._utils.schema import Settings
+from nearer._utils.validation import not_negative
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise.pairs import Pairs

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nearer._kernels import pairwise_reference as reference
-from nearer._kernels.pairwise_reference import bend_of
-from nearer._validation import whole
+from nearer._compiled import pairwise_reference as reference
+from nearer._compiled.pairwise_reference import bend_of
+from nearer._utils.validation import whole
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
 from nearer.pairwise._reservoir import Reservoir
 from nearer.pairwise._weights import LinearWeights, block_length, floor_of, length_of, probe, rule_of
@@ -135,8 +135,8 @@ class _Buffer:
             answer = reference.buffer_steps(self._matrix, *how, loss, rule, *arrays)
             weights.replaced()
             return answer
-        from nearer._kernels.margin_losses import MARGIN_CODES
-        from nearer._kernels.pairwise_buffer import dense_buffer_steps, sparse_buffer_steps
+        from nearer._compiled.margin_losses import MARGIN_CODES
+        from nearer._compiled.pairwise_buffer import dense_buffer_steps, sparse_buffer_steps
 
         steps: Any = dense_buffer_steps if len(self._matrix) == 1 else sparse_buffer_steps
         return steps(*self._matrix, *how, MARGIN_CODES[type(loss)], bend_of(loss), rule, *weights.arrays)

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nearer._kernels.pairwise_reference import POWER, T
-from nearer._validation import positive, whole
+from nearer._compiled.pairwise_reference import POWER, T
+from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._courses import ClassesCourse, Course, Steps

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearer._blas import one_thread
-from nearer._finite import LARGEST
-from nearer._points import read_only
-from nearer._validation import positive, whole
+from nearer._utils.blas import one_thread
+from nearer._utils.distances import read_only
+from nearer._utils.finite import LARGEST
+from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import HingeLoss
 from nearer.objectives.all_pairs import AllPairs

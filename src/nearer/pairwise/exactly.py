@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nearer._schema import Settings
-from nearer._validation import positive, whole
+from nearer._utils.schema import Settings
+from nearer._utils.validation import positive, whole
 from nearer.objectives.all_pairs import AllPairs
 from nearer.pairwise.exact import ExactProgress, ExactSolution, solve_exact
 from nearer.pairwise.state import Callback, Limits, PairProgress, State

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nearer._cells import naming_cells
-from nearer._finite import finite_rows
-from nearer._labels import labels_of_one_kind
-from nearer._sparse import well_formed
+from nearer._utils.cells import naming_cells
+from nearer._utils.finite import finite_rows
+from nearer._utils.labels import labels_of_one_kind
+from nearer._utils.sparse import well_formed
 from nearer.errors import InputError
 
 _BLOCK = 1000

@@ -11,10 +11,10 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._blas import one_thread
-from nearer._random import RandomState
-from nearer._schema import Integer, MayLack, Saved, Text, need, optional
-from nearer._validation import whole
+from nearer._utils.blas import one_thread
+from nearer._utils.random import RandomState
+from nearer._utils.schema import Integer, MayLack, Saved, Text, need, optional
+from nearer._utils.validation import whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._model import CLASSES, FITTED, PARAMS, PairwiseModel, check_classes, goes_on

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from nearer._points import row_blocks
-from nearer._schema import LARGEST, Array, Fields, Items, Number, Part, Settings, Size, optional
-from nearer._validation import positive, whole
+from nearer._utils.distances import row_blocks
+from nearer._utils.schema import LARGEST, Array, Fields, Items, Number, Part, Settings, Size, optional
+from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.pairwise._scales import columns_of, length_of_rows, moved, sample_of, scales_of, shift_of
 from nearer.pairwise.pairs import ready

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer._kernels import pairwise_metric_reference as reference
-from nearer._kernels.pairwise_reference import COUNT, MASS, SCALE, TOTAL
+from nearer._compiled import pairwise_metric_reference as reference
+from nearer._compiled.pairwise_reference import COUNT, MASS, SCALE, TOTAL
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
 from nearer.pairwise._weights import block_length
 from nearer.pairwise.drawn import PROBED, Strides
@@ -30,7 +30,7 @@ USUAL_COMPONENTS = 32
 
 
 class MetricWeights:
-    """V, the threshold, and the lazy averages of both; see `nearer._kernels.pairwise_metric`."""
+    """V, the threshold, and the lazy averages of both; see `nearer._compiled.pairwise_metric`."""
 
     def __init__(self, state: State, width: int):
         self._fallback = state.w
@@ -87,8 +87,8 @@ class MetricWalker(Strides):
         rest = (rule, weights.v, weights.lag, weights.held, weights.threshold)
         if type(self._loss) not in MARGIN_LOSSES.values():
             return count, reference.metric_steps(self._matrix, rows, others, self._unit, self._loss, *rest)
-        from nearer._kernels.margin_losses import MARGIN_CODES
-        from nearer._kernels.pairwise_metric import dense_metric_steps, sparse_metric_steps
+        from nearer._compiled.margin_losses import MARGIN_CODES
+        from nearer._compiled.pairwise_metric import dense_metric_steps, sparse_metric_steps
 
         how = (rows, others, self._unit, MARGIN_CODES[type(self._loss)], *rest)
         if len(self._matrix) == 1:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nearer._kernels.pairwise_reference import COUNT
-from nearer._validation import whole
+from nearer._compiled.pairwise_reference import COUNT
+from nearer._utils.validation import whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._weights import block_length, floor_of, length_of, probe, rule_of
@@ -118,7 +118,7 @@ class OPAUC(PairSolver):
 class Moments:
     """Means and scatter matrices of two classes as they grow, and the weights that learn from them.
 
-    The names are those of `nearer._kernels.pairwise_moments`.
+    The names are those of `nearer._compiled.pairwise_moments`.
     """
 
     _SAVED = ("means", "counts", "traces", "factors", "ridges", "latest", "average", "held")
@@ -157,7 +157,7 @@ class Moments:
 
     def steps(self, rows: np.ndarray, sides: np.ndarray, learns: bool, rule: np.ndarray) -> tuple[int, float]:
         """Steps for these rows, or for the first of them; gives how many, and the sum of the losses met."""
-        from nearer._kernels.pairwise_moments import moment_steps
+        from nearer._compiled.pairwise_moments import moment_steps
 
         for side in (0, 1):
             if self._n_pending[side] == self.room:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nearer._kernels.pairwise_reference import MU
-from nearer._optional import optional
-from nearer._points import row_blocks
-from nearer._validation import positive, whole
+from nearer._compiled.pairwise_reference import MU
+from nearer._utils.distances import row_blocks
+from nearer._utils.optional import optional
+from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise.drawn import PROBED, Strides, run_drawn

@@ -36,7 +36,7 @@ class Pairs:
     @classmethod
     def from_labels(cls, X: Any, positive: np.ndarray, rng: np.random.Generator) -> Pairs:
         """Pairs of the rows where `positive` is true with those where it is not, both shuffled."""
-        from nearer._kernels.pairwise_rows import shuffle_rows
+        from nearer._compiled.pairwise_rows import shuffle_rows
 
         positive = np.asarray(positive, dtype=bool)
         lists = [np.flatnonzero(side) for side in (positive, ~positive)]
@@ -65,7 +65,7 @@ class Pairs:
 
     def mixed(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """All rows in one shuffled list, and the class of each: 0 positive, 1 negative."""
-        from nearer._kernels.pairwise_rows import shuffle_rows
+        from nearer._compiled.pairwise_rows import shuffle_rows
 
         places = np.arange(self.n_rows)
         shuffle_rows(places, int(rng.integers(2**62)))
@@ -77,7 +77,7 @@ class Pairs:
         count = min(most, max(len(self.positives), len(self.negatives)))
         rows, others = (np.resize(side, count) for side in (self.positives, self.negatives))
         if self.is_sparse:
-            from nearer._kernels.pairwise_rows import sparse_distances
+            from nearer._compiled.pairwise_rows import sparse_distances
 
             total = sparse_distances(*sparse_arrays(self.X), rows, others, self.n_features)
         else:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from nearer._validation import whole
+from nearer._utils.validation import whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._weights import LinearWeights, block_length, length_of, rule_of
@@ -110,7 +110,7 @@ class SOLAM(PairSolver):
         weights: LinearWeights,
         watch: Watch,
     ) -> None:
-        from nearer._kernels.pairwise_saddle import dense_saddle_steps, sparse_saddle_steps
+        from nearer._compiled.pairwise_saddle import dense_saddle_steps, sparse_saddle_steps
 
         matrix = sparse_arrays(pairs.X) if pairs.is_sparse else (pairs.X,)
         steps: Any = sparse_saddle_steps if pairs.is_sparse else dense_saddle_steps

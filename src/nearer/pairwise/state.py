@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer._kernels.pairwise_reference import COUNT as IN_AVERAGE
-from nearer._kernels.pairwise_reference import SCALE, TOTAL
-from nearer._schema import (
+from nearer._compiled.pairwise_reference import COUNT as IN_AVERAGE
+from nearer._compiled.pairwise_reference import SCALE, TOTAL
+from nearer._utils.schema import (
     COUNT,
     LARGEST,
     MOST,
@@ -25,7 +25,7 @@ from nearer._schema import (
     Spec,
     need,
 )
-from nearer._validation import positive, whole
+from nearer._utils.validation import positive, whole
 from nearer.solvers.result import STOP_REASONS
 
 _COLUMNS = ("stage", "steps", "seconds", "loss", "step")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from nearer._schema import COUNT, Array, Fields, Flag, Number, need
+from nearer._utils.schema import COUNT, Array, Fields, Flag, Number, need
 from nearer.errors import InputError
 
 CRITERIA = ("balanced", "f1", "accuracy", "prior")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._validation import not_negative, positive, whole
+from nearer._utils.validation import not_negative, positive, whole
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nearer._blas import one_thread
-from nearer._schema import Fields, Settings
+from nearer._utils.blas import one_thread
+from nearer._utils.interrupts import interrupted, noting
+from nearer._utils.schema import Fields, Settings
 from nearer.errors import InputError
 from nearer.objectives.base import Objective
 from nearer.solvers.result import Result, State
@@ -107,8 +108,11 @@ def minimise(
         budget = replace(budget, max_epochs=solver.default_epochs)
     part = whole.part(budget, parameters=objective.parameters, score=score, state=state)
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # divergence is watched for, not warned of
+        # divergence is watched for, not warned of; the run looks for ctrl-C
+        with np.errstate(over="ignore", invalid="ignore"), noting():
             solver.solve(objective, x, rng or np.random.default_rng(), part)
+            if interrupted():
+                part.stop_reason = "interrupted"
     except Stop:
         pass
     except KeyboardInterrupt:

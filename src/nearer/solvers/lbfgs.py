@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._validation import whole
+from nearer._utils.validation import whole
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._schema import Fields, Items, Part
+from nearer._utils.schema import Fields, Items, Part
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run

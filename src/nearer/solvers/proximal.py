@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._validation import positive
+from nearer._utils.validation import positive
 from nearer.errors import InputError
 from nearer.solvers.base import Solver
 from nearer.solvers.factored import factor_descent

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._schema import (
+from nearer._utils.schema import (
     COUNT,
     AnyOf,
     Array,

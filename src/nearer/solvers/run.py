@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from nearer._validation import not_negative, positive, whole
+from nearer._utils.interrupts import interrupted
+from nearer._utils.validation import not_negative, positive, whole
 from nearer.objectives.parameters import OneArray, Parameters
 from nearer.solvers.result import STOP_REASONS, Progress, Result, State
 
@@ -340,6 +341,8 @@ class Run:
         return min(1.0, max((used / limit for _, used, limit in self._limits()), default=0.0))
 
     def _leave(self, reason: str | None) -> None:
+        if reason is None and interrupted():
+            reason = "interrupted"
         if self._agree is not None:
             reason = self._agree(reason)
         if reason is not None:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nearer._schema import Settings
-from nearer._validation import not_negative, positive
+from nearer._utils.schema import Settings
+from nearer._utils.validation import not_negative, positive
 from nearer.errors import InputError
 
 

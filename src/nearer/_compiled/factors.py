@@ -1,0 +1,132 @@
+"""Compiled updates of a factored kernel K = Z Z' s^2, one answer at a time; in numpy in `factors_reference.py`.
+
+Conventions: Z (n, r) points; Q (q, 3) triplets or (q, 4) quadruplets, int32; W (q,) weights, or empty for all ones.
+The random draws of the replays are a hash of the answer's number: the same however the answers are cut into chunks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from nearer._compiled.points import _inline, _kernel
+from nearer._compiled.prefetch import AHEAD, WORTHWHILE, prefetch_row
+
+PASSIVE_AGGRESSIVE, STE, GNMDS = 0, 1, 2
+CONSTANT, INVERSE, INVERSE_ROOT = 0, 1, 2
+
+#: a step shortens or lengthens a difference of two points by four times this share at most: longer ones overshoot
+LONGEST = 0.125
+#: share that one step may take off the kernel, and the logarithm of a scale that is worked into its points
+MOST_SHRINK = 0.5
+SMALL = -5.0
+
+
+@njit(inline="always")
+def draw(seed, number, repeat, below):
+    """A whole number in 0..below-1 for repeat `repeat` of answer `number`: splitmix64 of the three."""
+    z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * (np.uint64(number) + np.uint64(1))
+    z += np.uint64(0xD1B54A32D192ED03) * (np.uint64(repeat) + np.uint64(1))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.int64(((z >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
+
+
+@njit(inline="always")
+def schedule(kind, size, number):
+    """The step size for the answer with this number, counted from 1."""
+    if kind == INVERSE:
+        return size / number
+    if kind == INVERSE_ROOT:
+        return size / math.sqrt(number)
+    return size
+
+
+@njit(inline="always")
+def step_length(rule, excess, gain, weight, margin, most, soft):
+    """How far to go against the gradient of `excess` = near - far, whose squared length (or gain) is `gain`.
+
+    `most` bounds a passive-aggressive step (infinite: no bound), softly where `soft`.
+    """
+    if rule == PASSIVE_AGGRESSIVE:
+        violation = excess + margin
+        if violation <= 0 or gain <= 0:
+            return 0.0
+        if math.isinf(most):
+            return min(weight, 1.0) * violation / gain
+        if soft:
+            bound = most * weight
+            return violation / (gain + 0.5 / bound) if bound > 0 else 0.0
+        return min(most * weight, violation / gain)
+    if rule == GNMDS:
+        return weight if excess + margin > 0 else 0.0
+    return weight / (1.0 + math.exp(-excess)) if excess > -700 else 0.0
+
+
+@_inline
+def _learn(Z, Q, t, weight, squared_scale, rule, size, margin, most, soft, cap):
+    """Take the step for answer t; return 1 if there was one, 0 if not, and -1 where distances exceed `cap`."""
+    columns = Q.shape[1]
+    i, j, l, k = Q[t, 0], Q[t, 1], Q[t, 0 if columns == 3 else 2], Q[t, columns - 1]
+    near = 0.0
+    far = 0.0
+    between = 0.0
+    for c in range(Z.shape[1]):
+        p = Z[i, c] - Z[j, c]
+        q = Z[l, c] - Z[k, c]
+        near += p * p
+        far += q * q
+        between += p * q
+    if not squared_scale * (near + far) <= cap:  # NaN compares false and is caught as well
+        return -1
+    # squared length of the gradient of near - far: +-2p and +-2q, which meet where an object is in both pairs
+    meeting = (i == k) + (j == l) - (i == l) - (j == k)
+    gain = 8 * squared_scale * (near + far + meeting * between)
+    excess = squared_scale * (near - far)
+    length = min(size * step_length(rule, excess, gain, weight, margin, most, soft), LONGEST)
+    if length == 0:
+        return 0
+    scale = Z.dtype.type(2 * length)
+    for c in range(Z.shape[1]):
+        u = scale * (Z[i, c] - Z[j, c])
+        v = scale * (Z[l, c] - Z[k, c])
+        Z[i, c] -= u
+        Z[j, c] += u
+        Z[l, c] += v
+        Z[k, c] -= v
+    return 1
+
+
+@_kernel
+def learn(
+    Z, Q, W, first, seen, n_new, passes, seed, rule, kind, size, margin, most, soft, shrink, cap, log_scale
+):
+    """Learn the answers seen..seen+n_new, each followed by passes - 1 answers drawn from those before it.
+
+    Row t of Q is answer first + t; with one pass the answers before `seen` are not needed. The points are
+    Z exp(log_scale). Return the new log_scale, the number of steps, and the number of answers learned: fewer than n_new
+    where a squared distance of an answer exceeds `cap`.
+    """
+    steps = 0
+    asks_ahead = Z.size * Z.itemsize > WORTHWHILE
+    for number in range(seen, seen + n_new):
+        if asks_ahead and number + AHEAD < seen + n_new:
+            for c in range(Q.shape[1]):
+                prefetch_row(Z, Q[number + AHEAD - first, c])
+        delta = schedule(kind, size, number + 1)
+        for repeat in range(passes if number > 0 else 1):
+            t = (number if repeat == 0 else draw(seed, number, repeat, number)) - first
+            weight = W[t] if W.shape[0] > 0 else 1.0
+            stepped = _learn(Z, Q, t, weight, math.exp(2 * log_scale), rule, delta, margin, most, soft, cap)
+            if stepped < 0:
+                return log_scale, steps, number - seen
+            steps += stepped
+            if shrink > 0:
+                log_scale += 0.5 * math.log1p(-min(delta * shrink, MOST_SHRINK))
+                if log_scale < SMALL:
+                    Z *= Z.dtype.type(math.exp(log_scale))
+                    log_scale = 0.0
+    return log_scale, steps, n_new

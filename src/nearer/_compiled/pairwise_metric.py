@@ -1,0 +1,133 @@
+"""Compiled steps on pairs for a learned distance, dense and sparse; `pairwise_metric_reference.py` says what a step is.
+
+The weights of one feature lie side by side, V (d, p). They are shrunk, and averaged, as lazily as those of linear
+scores are (`pairwise.py`): a step costs p times the entries of its two rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from nearer._compiled.margin_losses import loss_and_pull
+from nearer._compiled.pairwise import SMALL, _add_to_average
+from nearer._compiled.pairwise_reference import COUNT, MASS, MU, POWER, PROXIMAL, SCALE, A, T
+from nearer._compiled.points import _inline, _kernel
+
+
+@njit(cache=True, nogil=True)
+def fold_rows(v, lag, held):
+    """Work the scale into v; the weights and the average stay what they are."""
+    for f in range(v.shape[0]):
+        for c in range(v.shape[1]):
+            lag[f, c] -= held[MASS] * v[f, c]
+            v[f, c] *= held[SCALE]
+    held[SCALE] = 1.0
+    held[MASS] = 0.0
+
+
+@_inline
+def _measure(t, code, rule, held, threshold, z, squared):
+    """Loss of the t-th pair and the factor of (difference) zᵀ that its step takes from V; moves the threshold."""
+    sign = 1.0 - 2.0 * (t % 2)
+    distance = 0.0
+    for c in range(z.shape[0]):
+        distance += z[c] * z[c]
+    distance *= held[SCALE] * held[SCALE]
+    rule[T] += 1.0
+    length = 1.0 / (rule[A] + rule[MU] * rule[T])
+    reach = length * (4.0 * distance * squared + 1.0) * rule[PROXIMAL]
+    value, pull = loss_and_pull(code, sign * (threshold[0] - distance), reach)
+    change = 2.0 * length * pull * sign
+    if change * squared > 1.0:
+        change = 1.0 / squared
+    threshold[0] += length * pull * sign
+    return value, change, 1.0 - length * rule[MU]
+
+
+@_inline
+def _count(rule, held, threshold):
+    """Count the present weights in the average."""
+    if rule[POWER] >= 0:
+        _add_to_average(held, rule[POWER])
+        share = (rule[POWER] + 1.0) / (held[COUNT] + rule[POWER])
+        threshold[1] += share * (threshold[0] - threshold[1])
+
+
+@_inline
+def _add(v, lag, f, times, behind, z):
+    for c in range(z.shape[0]):
+        v[f, c] += times * z[c]
+        lag[f, c] += behind * z[c]
+
+
+@_kernel
+def dense_metric_steps(X, rows, others, unit, code, rule, v, lag, held, threshold):
+    """One step for each pair on V (v, held), its average (lag, held) and the threshold; gives the sum of the losses."""
+    z = np.empty(v.shape[1])
+    total = 0.0
+    for t in range(rows.shape[0]):
+        i, j = rows[t], others[t]
+        z[:] = 0.0
+        squared = 0.0
+        for f in range(v.shape[0]):
+            difference = unit * (np.float64(X[i, f]) - np.float64(X[j, f]))
+            squared += difference * difference
+            for c in range(z.shape[0]):
+                z[c] += difference * v[f, c]
+        value, change, shrink = _measure(t, code, rule, held, threshold, z, squared)
+        total += value
+        change *= held[SCALE]
+        held[SCALE] *= shrink
+        if held[SCALE] < SMALL:
+            fold_rows(v, lag, held)
+        if change != 0:
+            change /= held[SCALE]
+            behind = change * held[MASS]
+            for f in range(v.shape[0]):
+                difference = unit * (np.float64(X[i, f]) - np.float64(X[j, f]))
+                _add(v, lag, f, -change * difference, -behind * difference, z)
+        _count(rule, held, threshold)
+    return total
+
+
+@_kernel
+def sparse_metric_steps(indptr, indices, data, rows, others, unit, code, rule, v, lag, held, threshold, work):
+    """`dense_metric_steps` for the three arrays of CSR; `work` (d,) is zero before and after."""
+    z = np.empty(v.shape[1])
+    total = 0.0
+    for t in range(rows.shape[0]):
+        i, j = rows[t], others[t]
+        z[:] = 0.0
+        squared = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            x = unit * float(data[k])
+            work[indices[k]] = x
+            squared += x * x
+            for c in range(z.shape[0]):
+                z[c] += x * v[indices[k], c]
+        for k in range(indptr[j], indptr[j + 1]):
+            x = unit * float(data[k])
+            squared += x * (x - 2.0 * work[indices[k]])
+            for c in range(z.shape[0]):
+                z[c] -= x * v[indices[k], c]
+        for k in range(indptr[i], indptr[i + 1]):
+            work[indices[k]] = 0.0
+        # rounding may leave less than nothing of two equal rows
+        value, change, shrink = _measure(t, code, rule, held, threshold, z, max(squared, 0.0))
+        total += value
+        change *= held[SCALE]
+        held[SCALE] *= shrink
+        if held[SCALE] < SMALL:
+            fold_rows(v, lag, held)
+        if change != 0:
+            change *= unit / held[SCALE]
+            behind = change * held[MASS]
+            for k in range(indptr[i], indptr[i + 1]):
+                x = float(data[k])
+                _add(v, lag, indices[k], -change * x, -behind * x, z)
+            for k in range(indptr[j], indptr[j + 1]):
+                x = float(data[k])
+                _add(v, lag, indices[k], change * x, behind * x, z)
+        _count(rule, held, threshold)
+    return total

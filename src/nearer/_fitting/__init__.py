@@ -1,0 +1,1 @@
+"""What estimators of comparisons share. Nothing here is public."""

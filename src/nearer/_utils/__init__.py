@@ -1,0 +1,1 @@
+"""Helpers by what they are for: arrays, validation, files, text, interrupts, progress. Nothing here is public."""

@@ -1,0 +1,129 @@
+"""Saved models and what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from nearer._fitting.models import Model
+    from nearer.comparisons import Comparisons
+    from nearer.kernels.online import OnlineKernel
+
+
+def load_model(path: Path) -> Model:
+    """The embedding or kernel in a file; another kind of model is refused."""
+    from nearer.kernels.base import KernelModel
+    from nearer.ordinal import OrdinalEmbedding
+    from nearer.saving import load
+
+    estimator = load(path)
+    if not isinstance(estimator, OrdinalEmbedding | KernelModel):
+        raise InputError(f"{path}: this is a {type(estimator).__name__}, not a model that `nearer fit` wrote")
+    return estimator  # type: ignore[return-value]
+
+
+def load_online(path: Path) -> OnlineKernel:
+    """The online kernel in a file, to go on with; the others would need all answers again."""
+    from nearer.kernels.online import OnlineKernel
+
+    estimator = load_model(path)
+    if not isinstance(estimator, OnlineKernel):
+        raise InputError(
+            f"{path}: this is no online model, and only such a model goes on with more answers: fit to all answers "
+            "together, without --start"
+        )
+    return estimator
+
+
+def drawn_map(estimator: Model, dim: int) -> np.ndarray:
+    """The map of a model, in so many dimensions where it is that of a kernel."""
+    from nearer._fitting.models import map_of, n_objects_of
+
+    check_dim(dim, n_objects_of(estimator))
+    return map_of(estimator, dim)
+
+
+def check_dim(dim: int, n_objects: int) -> None:
+    """Refuse a map of a kernel in more dimensions than there are."""
+    if dim > n_objects:
+        raise InputError(f"--dim is {dim}, but a kernel of {n_objects} objects has no more than {n_objects}")
+
+
+def read_about(estimator: Model, path: Path, read: Callable[..., Comparisons]) -> Comparisons:
+    """The comparisons of a file about the objects of a model; `read` takes `names` and `n_objects`.
+
+    First the file is read for what it says itself, because with the model's names its numbers would count as indices.
+    """
+    about = about_model(estimator)
+    names, n_objects = about["names"], about["n_objects"]
+    try:
+        comparisons = read()
+    except InputError:  # perhaps because of names that are numbers, which only the model tells from indices
+        return read(**about)
+    named = comparisons.names is not None
+    if not named and names is not None:
+        named = {str(number) for number in set(comparisons.indices.ravel().tolist())} <= set(names)
+    check_kind(estimator, path, named)
+    as_in_the_model = comparisons.names == names and comparisons.n_objects <= n_objects
+    if as_in_the_model or path.suffix.lower() == ".npz":  # whose rows are indices into its own names
+        return comparisons
+    return read(**about)
+
+
+def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Comparisons]) -> Comparisons:
+    """The comparisons of a file for a model to go on with; it gets room for objects that are new."""
+    from nearer.comparisons.database_numbers import check_numbers
+
+    try:
+        found = read()
+    except InputError:
+        found = None
+    names, n_objects = estimator.names_, about_model(estimator)["n_objects"]
+    if found is None or (found.names is None) != (names is None):
+        return read_about(
+            estimator, path, read
+        )  # names that are numbers, or a sentence that says what is wrong
+    if found.names is not None and names is not None:
+        known = set(names)
+        new = [name for name in found.names if name not in known]
+        if new:
+            estimator.add_objects(names=new)
+    elif found.n_objects > n_objects:
+        check_numbers(found, str(path))
+        estimator.add_objects(found.n_objects - n_objects)
+    return found
+
+
+def about_model(estimator: Model) -> dict[str, Any]:
+    """What a reader must know of a model: the names and the number of its objects."""
+    from nearer._fitting.models import n_objects_of
+
+    return {"names": estimator.names_, "n_objects": n_objects_of(estimator)}
+
+
+def check_kind(estimator: Model, path: Path, named: bool) -> None:
+    """Refuse numbers for a model that knows names, and names for one that knows numbers."""
+    if named == (estimator.names_ is not None):
+        return
+    if estimator.names_ is None:
+        raise InputError(
+            f"{path}: the objects have names, but the model knows them by number, from 0 to "
+            f"{about_model(estimator)['n_objects'] - 1}; give numbers, or fit a model to answers with names"
+        )
+    raise InputError(
+        f"{path}: the objects have numbers, but the model knows them by name, such as {estimator.names_[0]!r}; "
+        "give their names"
+    )
+
+
+def object_names(estimator: Model) -> list[str]:
+    """The objects' names, or their indices where they have none."""
+    if estimator.names_ is not None:
+        return list(estimator.names_)
+    return [str(index) for index in range(about_model(estimator)["n_objects"])]

@@ -1,0 +1,194 @@
+"""Files of questions: every column kept as it is, and the objects that each row is about."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.cli._loading import about_model, check_kind, read_about
+from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nearer._fitting.models import Model
+    from nearer.comparisons import Comparisons
+    from nearer.comparisons.files.csv import CsvSource
+
+Columns = Mapping[str, str | int]
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The whole table, and its rows as comparisons whose first pair is the first one asked about."""
+
+    table: pa.Table
+    comparisons: Comparisons
+    options: tuple[int, int]  # columns of the two objects that a triplet lets choose from
+
+
+def read_questions(
+    path: Path,
+    estimator: Model,
+    columns: Columns | None = None,
+    header: bool | None = None,
+    first_index: int | None = None,
+) -> Questions:
+    """Questions about the objects of a model; answers that are there as well are kept but not looked at."""
+    from nearer.comparisons.files.boundary import reading
+    from nearer.comparisons.files.formats import format_of
+
+    kind = format_of(path)
+    if kind == "npz":
+        raise InputError(f"{path}: questions are a table; convert the file to csv, parquet or jsonl")
+    if header is not None and kind != "csv":
+        raise InputError(f"{path}: --header and --no-header are for csv, tsv and txt files; leave them out")
+    with reading(path):
+        if kind == "csv":
+            return _read_text(path, estimator, columns, header, first_index)
+        table = _read_parquet(path) if kind == "parquet" else _read_jsonl(path)
+        return _from_table(path, table, estimator, columns, first_index)
+
+
+def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
+    """Where the objects are if they are called `anchor, a, b`, which without a response no answer may be.
+
+    >>> shown_columns(["id", "anchor", "a", "b"])
+    {'anchor': 1, 'near': 2, 'far': 3}
+    >>> shown_columns(["anchor", "near", "far"]) is None
+    True
+    """
+    alone = _found_objects(header)
+    with_response = _found_objects([*header, "response"])
+    if alone is not None or with_response is None:
+        return None
+    return dict(zip(TRIPLET, with_response, strict=True))
+
+
+def _found_objects(header: Sequence[str]) -> tuple[int, ...] | None:
+    try:
+        return layout_of(header, None, "").objects
+    except InputError:
+        return None
+
+
+def _read_text(
+    path: Path,
+    estimator: Model,
+    columns: Columns | None,
+    header: bool | None,
+    first_index: int | None,
+) -> Questions:
+    import pyarrow as pa
+
+    from nearer.comparisons import Comparisons
+    from nearer.comparisons.files.assembling import Wanted
+    from nearer.comparisons.files.csv import CsvSource
+
+    wanted = Wanted(**about_model(estimator), first_index=first_index)
+    if columns is None and header is not False:
+        columns = shown_columns(_first_row(path))
+    source = CsvSource(path, columns, header, wanted)
+    check_kind(estimator, path, named=not source.numeric)
+    source.layout = _asked(source.layout, path)
+    assembler = source.assembler()
+    try:
+        for batch in source.batches(as_text=True):
+            assembler.add(batch)
+        table = _all_text(source)
+    except pa.ArrowInvalid as error:
+        raise source.explained(error) from None
+    return Questions(table, Comparisons._of(assembler.finish()), _options(source.layout))
+
+
+def _first_row(path: Path) -> list[str]:
+    from nearer.comparisons.files.csv import delimiter_of
+    from nearer.comparisons.files.opening import Lines, open_text
+
+    with open_text(path) as stream:
+        line = next((line for line in Lines(stream) if line.strip()), "")
+    return next(csv.reader([line], delimiter=delimiter_of(line)), [])
+
+
+def _all_text(source: CsvSource) -> pa.Table:
+    """Every cell as it is written."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    names = _first_row(source.path) if source.has_header else _names_without_header(source)
+    return arrow_csv.read_csv(
+        str(source.path),
+        arrow_csv.ReadOptions(column_names=names, skip_rows=source.n_header_lines),
+        arrow_csv.ParseOptions(delimiter=source.delimiter, newlines_in_values=True),
+        arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+    )
+
+
+def _names_without_header(source: CsvSource) -> list[str]:
+    roles = {position: role for role, position in source.layout.roles.items()}
+    return [roles.get(position, f"column {position}") for position in range(source.width)]
+
+
+def _from_table(
+    path: Path,
+    table: pa.Table,
+    estimator: Model,
+    columns: Columns | None,
+    first_index: int | None,
+) -> Questions:
+    from nearer.comparisons import Comparisons
+
+    if not table.num_rows:
+        raise InputError(f"{path}: there are no questions")
+    layout = _asked(
+        layout_of(table.column_names, columns or shown_columns(table.column_names), str(path)), path
+    )
+    roles = TRIPLET if len(layout.objects) == 3 else QUADRUPLET
+    objects = table.select(list(layout.objects)).rename_columns(list(roles))
+
+    def read(**about: Any) -> Comparisons:
+        try:
+            return Comparisons.from_frame(objects, first_index=first_index, **about)
+        except InputError as error:
+            raise InputError(f"{path}, {error}") from None
+
+    return Questions(table, read_about(estimator, path, read), _options(layout))
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    from nearer.comparisons.files.parquet import check_expansion
+
+    with parquet.ParquetFile(path) as file:
+        check_expansion(file.metadata, path)
+        table = file.read(use_threads=False)
+    table.validate(full=True)
+    return table
+
+
+def _read_jsonl(path: Path) -> pa.Table:
+    from pyarrow import json
+
+    from nearer.comparisons.files.opening import arrow_memory, open_bytes
+
+    with open_bytes(path) as stream:
+        table = json.read_json(arrow_memory(stream.read()))
+    table.validate(full=True)
+    return table
+
+
+def _asked(layout: Layout, path: Path) -> Layout:
+    """The objects alone: a response would turn rows round or leave them out."""
+    if layout.odd_one_out:
+        raise InputError(f"{path}: these are odd-one-out trials; ask questions with columns anchor, a, b")
+    return Layout(layout.objects)
+
+
+def _options(layout: Layout) -> tuple[int, int]:
+    """Columns of the two objects of which one is nearer to the anchor."""
+    return layout.objects[1], layout.objects[-1]

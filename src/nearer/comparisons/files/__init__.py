@@ -1,0 +1,1 @@
+"""Files and tables of comparisons: csv, parquet, jsonl, npz and data frames. Nothing here is public."""

@@ -1,0 +1,230 @@
+"""Reading comparisons from JSON lines: one object a line, with the keys that are column names elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer.comparisons.checks import Fields, rounded
+from nearer.comparisons.files.assembling import Assembler, Wanted
+from nearer.comparisons.files.columns import layout_of
+from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes
+from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
+from nearer.comparisons.files.unused import warn_of_unused
+from nearer.comparisons.row_errors import holds_half_a_character, is_missing
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CHUNK_BYTES = 1 << 22
+_PEEKED_LINES = 1000
+_LONGEST_LINE = 1 << 24  # bytes; as objects of Python it may take 30 times as much
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Fields:
+    """The comparisons of a file of JSON lines; the first records say which keys there are."""
+    import pyarrow as pa
+
+    source = JsonSource(path, columns, wanted)
+    for by_hand in (False, True):
+        assembler = source.assembler()
+        try:
+            for batch in source.batches(by_hand):
+                assembler.add(batch)
+        except (pa.ArrowException, UnicodeDecodeError):
+            if by_hand:
+                raise
+            continue  # some value has another type, or is no text: look at every record by itself
+        break
+    fields = assembler.finish(source.n_skipped)
+    warn_of_unused(source.layout, columns, source.sample, str(path))
+    return fields
+
+
+class JsonSource:
+    """A file of JSON lines whose first records have been looked at."""
+
+    def __init__(self, path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> None:
+        self.path, self.wanted, self.n_skipped = path, wanted, 0
+        line, text = next(self._lines(), (0, b""))
+        if not line:
+            raise InputError(f"{path}: the file is empty; it should hold comparisons")
+        record = self._record(line, text)
+        if isinstance(record, InputError):
+            raise record
+        records = self._peeked()
+        keys = list(dict.fromkeys(key for record in records for key in record))
+        self.layout = layout_of(keys, columns, f"{path}, line {line}")
+        self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
+        self.first = {
+            role: next((record[key] for record in records if record.get(key) is not None), None)
+            for role, key in self.keys.items()
+        }
+        self.object_roles = list(self.keys)[: len(self.layout.objects)]
+        self.n_survey_rows = n_survey_rows(islice(self.sample(), LOOKED_AT))
+        self.numeric = not any(isinstance(cell, str) for cell in self._first_objects())
+
+    def _first_objects(self) -> list[Any]:
+        """The objects of the first record that lacks none."""
+        for record in self._peeked()[self.n_survey_rows :]:
+            cells = [record.get(self.keys[role]) for role in self.object_roles]
+            if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
+                return cells
+        return [self.first[role] for role in self.object_roles]
+
+    def sample(self) -> Iterator[list[Any]]:
+        """The values of the first records, in the order of their keys."""
+        return ([record.get(str(key)) for key in self.layout.header] for record in self._peeked())
+
+    def _peeked(self) -> list[dict[str, Any]]:
+        """The first records, as far as they can be read; not all of them need have all keys."""
+        found = (self._record(line, text) for line, text in islice(self._lines(), _PEEKED_LINES))
+        return [record for record in found if isinstance(record, dict)]
+
+    def assembler(self) -> Assembler:
+        """A fresh assembler for this file."""
+        return Assembler(
+            self.layout,
+            self.wanted,
+            numeric=self.numeric,
+            typed=True,
+            place=lambda row: f"{self.path}, line {self._line_of(row)}",
+            source=str(self.path),
+        )
+
+    def batches(self, by_hand: bool) -> Iterator[pa.RecordBatch]:
+        """The values that matter, in the order of their roles."""
+        import pyarrow as pa
+        from pyarrow import json as arrow_json
+
+        if by_hand:
+            yield from self._batches_by_hand()
+            return
+        schema = pa.schema([(self.keys[role], self._type(role)) for role in self.keys])
+        for chunk in self._chunks():
+            table = arrow_json.read_json(
+                arrow_memory(chunk),
+                arrow_json.ReadOptions(block_size=len(chunk) + 1, use_threads=False),
+                arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+            )
+            yield from table.select(list(self.keys.values())).to_batches()
+
+    def _type(self, role: str) -> pa.DataType:
+        """The Arrow type that the first record suggests."""
+        import pyarrow as pa
+
+        if role == "weight":
+            return pa.float64()
+        if role in self.object_roles:
+            return pa.int64() if self.numeric else pa.string()
+        value = self.first[role]
+        if isinstance(value, bool):
+            return pa.bool_()
+        if role == "response":
+            return pa.float64() if isinstance(value, (int, float)) else pa.string()
+        return pa.int64() if isinstance(value, int) else pa.string()
+
+    def _batches_by_hand(self) -> Iterator[pa.RecordBatch]:
+        self.n_skipped = 0
+        records: list[dict[str, Any]] = []
+        for line, text in self._lines():
+            record = self._record(line, text)
+            if isinstance(record, dict):
+                self._check_kinds(line, record)
+                records.append(record)
+            elif self.wanted.invalid == "drop":
+                self.n_skipped += 1
+            else:
+                raise record
+            if len(records) == 1 << 16:
+                yield self._batch(records)
+                records = []
+        yield self._batch(records)
+
+    def _check_kinds(self, line: int, record: Mapping[str, Any]) -> None:
+        """Refuse a number where other objects have names; a name among numbers is simply no number."""
+        for role in () if self.numeric else self.object_roles:
+            cell = record.get(self.keys[role])
+            if isinstance(cell, (int, float)) and not is_missing(cell):
+                raise InputError(
+                    f"{self.path}, line {line}: the object {cell!r} in {self.keys[role]!r} is a number, where others "
+                    f'have names; use indices or names throughout, or write "{cell}" if that is its name'
+                )
+
+    def _batch(self, records: list[dict[str, Any]]) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        arrays = []
+        for role, key in self.keys.items():
+            values = [record.get(key) for record in records]
+            if role in ("annotator", "group") and isinstance(self.first[role], int):
+                arrays.append(
+                    pa.array(
+                        [rounded(v) if isinstance(v, (int, float)) else None for v in values], pa.float64()
+                    )
+                )
+            else:
+                arrays.append(pa.array([_text(value) for value in values], pa.string()))
+        return pa.record_batch(arrays, names=list(self.keys))
+
+    def _record(self, line: int, text: bytes) -> dict[str, Any] | InputError:
+        if len(text) > _LONGEST_LINE:
+            return InputError(
+                f"{self.path}, line {line}: the line is longer than {_LONGEST_LINE >> 20} MB, which no answer is; "
+                "correct this line or pass invalid='drop' to leave it out"
+            )
+        try:
+            record = json.loads(text)
+        except UnicodeDecodeError:
+            return InputError(f"{self.path}, line {line}: the text is not UTF-8; save the file as UTF-8")
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict):
+            return self._not_text(line, record) or record
+        shown = text[:60].decode(errors="replace").strip()
+        return InputError(
+            f"{self.path}, line {line}: {shown!r} is not a JSON object; "
+            "correct this line or pass invalid='drop' to leave it out"
+        )
+
+    def _not_text(self, line: int, record: Mapping[str, Any]) -> InputError | None:
+        """The sentence about half a character: an escape such as \\ud800 without its other half."""
+        texts = (text for cell in record.items() for text in cell if isinstance(text, str))
+        half = next(filter(holds_half_a_character, texts), None)
+        if half is None:
+            return None
+        return InputError(
+            f"{self.path}, line {line}: {half!r} holds half a character; "
+            "correct this line or pass invalid='drop' to leave it out"
+        )
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Lines that are not blank, with their numbers from 1."""
+        with open_bytes(self.path) as stream:
+            lines = Lines(stream)
+            for number, text in enumerate(lines, 1):
+                text = text.removeprefix(_BOM) if number == 1 else text
+                if text.strip():
+                    yield number + lines.n_left_out, text
+
+    def _chunks(self) -> Iterator[bytes]:
+        """Parts of the file that end with a line."""
+        with open_bytes(self.path) as stream:
+            while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
+                if not chunk.isspace():
+                    yield chunk
+
+    def _line_of(self, row: int) -> int:
+        return next(number for position, (number, _) in enumerate(self._lines()) if position == row)
+
+
+def _text(value: Any) -> str | None:
+    """A scalar as text; anything else counts as missing."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, (str, int, float)) else None

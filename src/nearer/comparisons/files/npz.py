@@ -1,0 +1,99 @@
+"""Arrays of npz files, checked against what their members can hold before memory is taken for them."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from pathlib import Path
+from tokenize import TokenError
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from nearer.comparisons.files.opening import MOST_TIMES, expands_too_far
+from nearer.errors import InputError
+
+
+class Expected(NamedTuple):
+    """What an array of comparisons may be."""
+
+    n_dimensions: int
+    kinds: str  # by numpy's letters
+    words: str
+
+
+_OBJECTS = Expected(2, "iufU", "whole numbers or names")
+_LABELS = Expected(1, "iufU", "whole numbers or strings")
+ROWS = ("indices", "triplets", "quadruplets")
+ARRAYS = {
+    **dict.fromkeys(ROWS, _OBJECTS),
+    "weights": Expected(1, "iuf", "numbers"),
+    "annotators": _LABELS,
+    "groups": _LABELS,
+    "names": Expected(1, "U", "strings"),
+    "n_objects": Expected(0, "iuf", "a whole number"),
+}
+
+
+def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The arrays that matter, and the names of all that are there."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {
+                info.filename.removesuffix(".npy"): info
+                for info in archive.infolist()
+                if info.filename.endswith(".npy")
+            }
+            chosen = {key: members[key] for key in ARRAYS if key in members}
+            _check_size(path, list(chosen.values()))
+            found = {key: _read_array(path, archive, key, info) for key, info in chosen.items()}
+    except (ValueError, TypeError, SyntaxError, TokenError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path}: this is not an npz file of plain arrays; write it with numpy.savez"
+        ) from error
+    return found, list(members)
+
+
+def _check_size(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    if expands_too_far(sum(info.file_size for info in members), path.stat().st_size):
+        raise InputError(
+            f"{path}: the arrays unpack to more than {MOST_TIMES} times the size of the file; if you trust it, load "
+            "it with numpy and write it with numpy.savez, which does not pack"
+        )
+
+
+def _read_array(path: Path, archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo) -> np.ndarray:
+    expected = ARRAYS[key]
+    with archive.open(info) as stream:
+        shape, dtype = _header(stream)
+        if len(shape) != expected.n_dimensions:
+            raise InputError(
+                f"{path}: the array {key!r} has the shape {shape}, but it should have "
+                f"{expected.n_dimensions} dimensions; write it with numpy.savez once more"
+            )
+        if dtype.kind not in expected.kinds:
+            raise InputError(
+                f"{path}: the array {key!r} holds {dtype}, which is not {expected.words}; convert it to a plain "
+                "array of these and write it with numpy.savez"
+            )
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if min(shape, default=1) < 0 or not dtype.itemsize or stream.tell() + n_bytes != info.file_size:
+            raise ValueError("the header declares another size than the member has")
+        stream.seek(0)
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+        stream.read(1)  # the end is where the checksum is looked at
+    return array
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type that the header of an array declares; later versions are for structures with named fields."""
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    else:
+        raise ValueError(f"arrays of version {version} are not known")
+    return shape, dtype

@@ -1,0 +1,112 @@
+"""Comparisons as Arrow tables and as lines of text, in blocks of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearer.comparisons.checks import Fields
+from nearer.comparisons.files.frames import object_roles
+from nearer.comparisons.files.opening import open_bytes
+from nearer.comparisons.row_errors import MISSING
+from nearer.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BLOCK_ROWS = 1 << 18
+
+
+def arrow_table(fields: Fields, rows: slice) -> pa.Table:
+    """Some rows as a table; names are dictionary-encoded strings."""
+    import pyarrow as pa
+
+    names = None if fields.names is None else pa.array(fields.names, pa.string())
+    columns: dict[str, Any] = {}
+    for role, codes in zip(object_roles(fields), fields.indices[rows].T, strict=True):
+        numbers = pa.array(np.ascontiguousarray(codes))
+        columns[role] = numbers if names is None else pa.DictionaryArray.from_arrays(numbers, names)
+    for role, values in (
+        ("weight", fields.weights),
+        ("annotator", fields.annotators),
+        ("group", fields.groups),
+    ):
+        if values is not None:
+            columns[role] = pa.array(values[rows])
+    return pa.table(columns)
+
+
+def write_text(fields: Fields, temporary: Path, path: Path) -> None:
+    """Write csv, tsv, txt or jsonl, gzipped where the name says so."""
+    endings = [ending.lower() for ending in path.suffixes]
+    ending = endings[-2] if endings[-1] == ".gz" else endings[-1]
+    with open_bytes(temporary, "wb") as stream:
+        if ending in (".jsonl", ".ndjson"):
+            _write_lines(fields, stream, json.dumps, _json_pieces)
+            return
+        delimiter = "," if ending == ".csv" else "\t"
+        stream.write((delimiter.join(arrow_table(fields, slice(0, 0)).column_names) + "\n").encode())
+        _write_lines(
+            fields,
+            stream,
+            lambda cell: _csv_cell(cell, delimiter, path, fields.names or ()),
+            lambda roles: ["", *[delimiter] * (len(roles) - 1), "\n"],
+        )
+
+
+def _write_lines(
+    fields: Fields,
+    stream: IO[bytes],
+    escape: Callable[[str], str],
+    pieces_for: Callable[[list[str]], list[str]],
+) -> None:
+    """Write rows as text: pieces before, between and after the cells, and cells as `escape` makes them."""
+    for start in range(0, len(fields.indices), _BLOCK_ROWS):
+        table = arrow_table(fields, slice(start, start + _BLOCK_ROWS))
+        cells = [_texts(column.combine_chunks(), escape) for column in table.columns]
+        stream.write(_joined(cells, pieces_for(table.column_names)))
+
+
+def _texts(column: pa.Array, escape: Callable[[str], str]) -> pa.Array:
+    """A column as text; strings are escaped once for each that is different."""
+    import pyarrow as pa
+
+    from nearer.comparisons.files.cells import is_text
+
+    if not is_text(column.type):
+        return column.cast(pa.string())
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    cells = [escape(cell) for cell in column.dictionary.to_pylist()]
+    return pa.array(cells, pa.string()).take(column.indices)
+
+
+def _joined(cells: list[pa.Array], pieces: list[str]) -> memoryview:
+    """All rows one after the other: the bytes behind an Arrow array of joined strings are the text itself."""
+    import pyarrow.compute as pc
+
+    parts: list[Any] = [pieces[0]]
+    for column, piece in zip(cells, pieces[1:], strict=True):
+        parts += [column, piece]
+    rows = pc.binary_join_element_wise(*parts, "")
+    return memoryview(rows.buffers()[2])
+
+
+def _json_pieces(roles: list[str]) -> list[str]:
+    return [f'{{"{roles[0]}": ', *[f', "{role}": ' for role in roles[1:]], "}\n"]
+
+
+def _csv_cell(cell: str, delimiter: str, path: Path, names: Sequence[str]) -> str:
+    """A cell with quotes where it needs them."""
+    if cell != cell.strip() or (cell in MISSING and cell not in names):
+        raise InputError(
+            f"{path}: a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is "
+            "there; write parquet or jsonl"
+        )
+    if any(sign in cell for sign in (delimiter, '"', "\n", "\r")):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell

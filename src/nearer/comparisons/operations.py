@@ -1,0 +1,259 @@
+"""What can be done with comparisons: parts, folds, noise, duplicates, contradictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from nearer._utils.random import RandomState, generator
+from nearer._utils.text import counted
+from nearer._utils.validation import not_negative
+from nearer.comparisons.checks import name_codes
+from nearer.comparisons.responses import flipped
+from nearer.comparisons.splits import fold_of_rows, held_out_rows, units_of
+from nearer.comparisons.store import Container
+from nearer.errors import InputError
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """How far comparisons contradict each other.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows whose reverse occurs as well.
+    n_questions : int
+        Questions that were answered both ways.
+    share : float
+        `n_rows` as a share of all rows.
+    """
+
+    n_rows: int
+    n_questions: int
+    share: float
+
+    def __repr__(self) -> str:
+        rows = f"{counted(self.n_rows, 'row')} in conflict ({self.share:.1%})"
+        return f"Conflicts({rows}, on {counted(self.n_questions, 'question')})"
+
+
+class Operations(Container):
+    """The methods of `Comparisons` that give parts or variants of it."""
+
+    __slots__ = ()
+
+    def split(
+        self,
+        test_size: float = 0.2,
+        random_state: RandomState = None,
+        by: Literal["annotator"] | None = None,
+    ) -> tuple[Self, Self]:
+        """Divide at random into a training and a test part; a group is never separated.
+
+        Parameters
+        ----------
+        test_size : float or int
+            The share of the rows in the test part, or their number; met as nearly as whole groups allow.
+        random_state : None, int, Generator or RandomState
+            The source of chance.
+        by : "annotator", optional
+            Keep all answers of an annotator on one side as well.
+
+        Returns
+        -------
+        train, test : Comparisons
+
+        Examples
+        --------
+        >>> from nearer import Comparisons
+        >>> c = Comparisons.from_odd_one_out([[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]])
+        >>> train, test = c.split(test_size=0.25, random_state=0)
+        >>> len(train), len(test), set(train.groups) & set(test.groups)
+        (6, 2, set())
+        """
+        chosen = held_out_rows(units_of(self._fields, by), test_size, generator(random_state))
+        return self[~chosen], self[chosen]
+
+    def folds(
+        self,
+        n_splits: int = 5,
+        random_state: RandomState = None,
+        by: Literal["annotator"] | None = None,
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Pairs of (training rows, test rows) for cross-validation; a group is never separated.
+
+        The list can be passed as `cv` to scikit-learn's `GridSearchCV` and `cross_val_score`.
+
+        Examples
+        --------
+        >>> from nearer import Comparisons
+        >>> c = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1]])
+        >>> [(len(train), len(test)) for train, test in c.folds(2, random_state=0)]
+        [(2, 2), (2, 2)]
+        """
+        fold = fold_of_rows(units_of(self._fields, by), n_splits, generator(random_state))
+        return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_splits)]
+
+    def shuffled(self, random_state: RandomState = None) -> Self:
+        """The same rows in random order.
+
+        >>> from nearer import Comparisons
+        >>> c = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+        >>> sorted(c.shuffled(random_state=0)) == sorted(c)
+        True
+        """
+        return self[generator(random_state).permutation(len(self))]
+
+    def with_noise(self, flip: float = 0.1, random_state: RandomState = None) -> Self:
+        """Exchange winner and loser in a random share of the rows.
+
+        Parameters
+        ----------
+        flip : float
+            The share, from 0 to 1. Rows are drawn one by one: a group need not be flipped as a whole.
+        random_state : None, int, Generator or RandomState
+            The source of chance.
+
+        Examples
+        --------
+        >>> from nearer import Comparisons
+        >>> list(Comparisons([[0, 1, 2]]).with_noise(flip=1.0))
+        [(0, 2, 1)]
+        """
+        not_negative("flip", flip)
+        if flip > 1:
+            raise InputError(f"flip must lie between 0 and 1, got {flip}")
+        rows = generator(random_state).choice(
+            len(self), round(flip * len(self)), replace=False, shuffle=False
+        )
+        indices = self.indices.copy()
+        indices[rows] = flipped(indices[rows])
+        return self._of(self._fields._replace(indices=indices))
+
+    def unique(self) -> Self:
+        """Merge equal rows and add up their weights, in the order in which they first occur.
+
+        Two quadruplets are equal when they compare the same pairs. A merged row keeps the group of its first
+        occurrence; annotators are dropped, since a row may now stand for several.
+
+        >>> from nearer import Comparisons
+        >>> c = Comparisons([[0, 1, 2], [0, 2, 1], [0, 1, 2]]).unique()
+        >>> list(c), c.weights.tolist()
+        ([(0, 1, 2), (0, 2, 1)], [2.0, 1.0])
+        """
+        near, far = _pair_keys(self.indices, self.n_objects)
+        _, first, row = np.unique(_joint_keys(near, far), return_index=True, return_inverse=True)
+        weights = np.bincount(row, self.weights, minlength=len(first)).astype(np.float64)
+        if not np.isfinite(weights).all():
+            raise InputError(
+                "the weights of equal rows sum up to infinity: divide all weights by the largest first"
+            )
+        order = np.argsort(first)
+        kept = self._fields._replace(weights=None, annotators=None).take(first[order])
+        return self._of(kept._replace(weights=weights[order]))
+
+    def conflicts(self) -> Conflicts:
+        """Count the rows that contradict another.
+
+        >>> from nearer import Comparisons
+        >>> Comparisons([[0, 1, 2], [0, 2, 1], [0, 1, 2], [1, 0, 2]]).conflicts()
+        Conflicts(3 rows in conflict (75.0%), on 1 question)
+        """
+        near, far = _pair_keys(self.indices, self.n_objects)
+        _, question = np.unique(
+            _joint_keys(np.minimum(near, far), np.maximum(near, far)), return_inverse=True
+        )
+        low_won = np.bincount(question, near < far)
+        answers = np.bincount(question)
+        both = (low_won > 0) & (low_won < answers)
+        n_rows = int(answers[both].sum())
+        return Conflicts(n_rows, int(both.sum()), n_rows / max(len(self), 1))
+
+    def subset(self, objects: Any) -> Self:
+        """The comparisons among some objects alone, which are numbered anew in the order given.
+
+        Parameters
+        ----------
+        objects : array of indices, of names, or of one boolean an object
+            The objects to keep.
+
+        Examples
+        --------
+        >>> from nearer import Comparisons
+        >>> c = Comparisons([["cat", "dog", "car"], ["cat", "dog", "bus"]])
+        >>> c.subset(["dog", "cat", "bus"])
+        Comparisons(1 triplet, 3 objects, names)
+        """
+        kept = self._object_codes(objects)
+        order = np.argsort(kept)
+        places = np.minimum(np.searchsorted(kept, self.indices, sorter=order), max(len(kept) - 1, 0))
+        indices = order[places].astype(np.int32) if len(kept) else np.zeros_like(self.indices)
+        inside = (kept[indices] == self.indices).all(axis=1) if len(kept) else np.zeros(len(self), dtype=bool)
+        names = None if self.names is None else tuple(self.names[code] for code in kept.tolist())
+        part = self._fields._replace(
+            indices=indices, n_objects=len(kept), names=names, n_dropped=0, ignored_columns=()
+        )
+        return self._of(part.take(inside))
+
+    def _object_codes(self, objects: Any) -> np.ndarray:
+        """Distinct indices of objects given by index, name or mask."""
+        if isinstance(objects, Iterable) and not isinstance(objects, (str, np.ndarray)):
+            objects = list(objects)
+        chosen = np.asarray(objects)
+        if chosen.ndim != 1:
+            raise InputError(f"objects must be a one-dimensional list, got the shape {chosen.shape}")
+        if chosen.dtype.kind == "b":
+            if len(chosen) != self.n_objects:
+                raise InputError(f"the mask has {len(chosen)} entries for {self.n_objects} objects")
+            return np.flatnonzero(chosen)
+        codes = chosen
+        if chosen.dtype.kind not in "iu" and chosen.size:
+            codes = name_codes(chosen.tolist(), self.names or ())
+        codes = codes.astype(np.int64)
+        outside = (codes < 0) | (codes >= self.n_objects)
+        if outside.any():
+            raise InputError(
+                f"{chosen[np.argmax(outside)].item()!r} is not one of the {self.n_objects} objects"
+            )
+        if len(np.unique(codes)) < len(codes):
+            raise InputError("an object occurs twice in the list; name every object once")
+        return codes
+
+    def head(self, n: int = 5) -> Self:
+        """The first `n` rows.
+
+        >>> from nearer import Comparisons
+        >>> list(Comparisons([[0, 1, 2], [1, 2, 0]]).head(1))
+        [(0, 1, 2)]
+        """
+        return self[: max(n, 0)]
+
+    def quadruplets(self) -> np.ndarray:
+        """The rows as quadruplets of shape (q, 4); a triplet (i, j, k) becomes (i, j, i, k).
+
+        >>> from nearer import Comparisons
+        >>> Comparisons([[0, 1, 2]]).quadruplets()
+        array([[0, 1, 0, 2]], dtype=int32)
+        """
+        return self.indices.copy() if self.shape[1] == 4 else self.indices[:, [0, 1, 0, 2]]
+
+
+def _pair_keys(indices: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
+    """One integer for the near pair of each row and one for the far pair, whichever way round they stand."""
+    anchor = 0 if indices.shape[1] == 3 else 2
+    near, far = indices[:, [0, 1]].astype(np.int64), indices[:, [anchor, -1]].astype(np.int64)
+    return tuple(pair.min(axis=1) * n_objects + pair.max(axis=1) for pair in (near, far))
+
+
+def _joint_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """One integer for two, without overflow however large they are."""
+    width = int(second.max(initial=0)) + 1
+    if (int(first.max(initial=0)) + 1) * width < 2**63:
+        return first * width + second
+    _, first = np.unique(first, return_inverse=True)
+    values, second = np.unique(second, return_inverse=True)
+    return first * len(values) + second

@@ -1,0 +1,220 @@
+"""The frozen store beneath `Comparisons`: indexing, iteration, equality, copies and a repr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar, Self, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from nearer._utils.text import counted
+from nearer.comparisons.checks import Fields, Invalid, checked
+from nearer.comparisons.database_numbers import check_numbers
+from nearer.comparisons.uncompared import first_uncompared, n_uncompared, uncompared
+
+
+class Container:
+    """Rows of comparisons with what belongs to them; `Comparisons` adds the ways in and out."""
+
+    __slots__ = ("_fields",)
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+    _fields: Fields
+
+    def __init__(
+        self,
+        triplets: ArrayLike,
+        n_objects: int | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        annotators: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        names: Iterable[str] | None = None,
+        invalid: Invalid = "error",
+    ) -> None:
+        check: Callable[..., Fields] = checked
+        if is_frame(triplets):
+            from nearer.comparisons.files.frames import fields_of_given_frame
+
+            check = fields_of_given_frame
+        self._freeze(
+            check(
+                triplets,
+                n_objects,
+                weights=weights,
+                annotators=annotators,
+                groups=groups,
+                names=names,
+                invalid=invalid,
+            )
+        )
+
+    @classmethod
+    def _of(cls, fields: Fields) -> Self:
+        """A container of fields that are known to be valid."""
+        new = cls.__new__(cls)
+        new._freeze(fields)
+        return new
+
+    def _freeze(self, fields: Fields) -> None:
+        for value in fields:
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        object.__setattr__(self, "_fields", fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"comparisons are frozen: build new ones instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"comparisons are frozen: build new ones instead of deleting {name!r}")
+
+    @property
+    def indices(self) -> np.ndarray:
+        """The comparisons, int32 and read-only.
+
+        A row `(i, j, k)` says d(i, j) < d(i, k), a row `(i, j, l, k)` says d(i, j) < d(l, k).
+        """
+        return self._fields.indices
+
+    @property
+    def n_objects(self) -> int:
+        """The number of objects; indices run from 0 to `n_objects - 1`."""
+        return self._fields.n_objects
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """One float64 weight a row, or None where all weigh 1."""
+        return self._fields.weights
+
+    @property
+    def annotators(self) -> np.ndarray | None:
+        """Who gave each answer (int64 or strings), or None."""
+        return self._fields.annotators
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """Which screen or trial each row comes from (int64), or None where every row stands alone."""
+        return self._fields.groups
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The name of every object, or None."""
+        return self._fields.names
+
+    @property
+    def n_dropped(self) -> int:
+        """How many invalid or undecided rows, or trials, were left out when this object was built."""
+        return self._fields.n_dropped
+
+    @property
+    def ignored_columns(self) -> tuple[str, ...]:
+        """The columns of the file or frame that were not used when this object was built from it."""
+        return self._fields.ignored_columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """`(q, 3)` for triplets, `(q, 4)` for quadruplets."""
+        return self.indices.shape[0], self.indices.shape[1]
+
+    @property
+    def ndim(self) -> int:
+        """Always 2, as for the array of indices."""
+        return 2
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        for start in range(0, len(self), 4096):  # blocks: a list of ten million tuples would fill the memory
+            yield from map(tuple, self.indices[start : start + 4096].tolist())
+
+    @overload
+    def __getitem__(self, key: int) -> tuple[int, ...]: ...
+
+    @overload
+    def __getitem__(self, key: Any) -> Self: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            # scikit-learn asks for `X[rows, ...]`
+            if len(key) != 2 or (key[1] is not Ellipsis and key[1] != slice(None)):
+                raise IndexError(
+                    "comparisons are indexed by rows alone; use .indices[rows, columns] for single cells"
+                )
+            key = key[0]
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            return tuple(self.indices[key].tolist())
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            if not key.size and key.dtype.kind == "f":  # the empty list
+                key = key.astype(np.intp)
+            if key.ndim != 1:
+                raise IndexError(f"rows are chosen by a one-dimensional index, got the shape {key.shape}")
+        return self._of(self._fields.take(key)._replace(n_dropped=0, ignored_columns=()))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if dtype is not None and np.dtype(dtype) != self.indices.dtype:
+            if copy is False:
+                raise ValueError(f"comparisons are int32: an array of {np.dtype(dtype)} needs a copy")
+            return self.indices.astype(dtype)
+        return self.indices.copy() if copy else self.indices
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Container):
+            return NotImplemented
+        mine, theirs = self._fields, other._fields
+        return (mine.n_objects, mine.names) == (theirs.n_objects, theirs.names) and all(
+            np.array_equal(a, b) if a is not None and b is not None else a is b
+            for a, b in [
+                (mine.indices, theirs.indices),
+                (mine.weights, theirs.weights),
+                (mine.annotators, theirs.annotators),
+                (mine.groups, theirs.groups),
+            ]
+        )
+
+    __hash__ = None
+
+    def uncompared(self) -> np.ndarray:
+        """The indices of the objects that are in no comparison.
+
+        >>> from nearer import Comparisons
+        >>> Comparisons([[0, 1, 3]])
+        Comparisons(1 triplet, 4 objects, 1 object in no comparison (2))
+        >>> Comparisons([[0, 1, 3]]).uncompared()
+        array([2])
+        """
+        check_numbers(self)
+        return uncompared(self._fields)
+
+    def __repr__(self) -> str:
+        kind = "triplet" if self.shape[1] == 3 else "quadruplet"
+        parts = [counted(len(self), kind), counted(self.n_objects, "object")]
+        parts += [
+            part for part in ("names", "weights", "annotators", "groups") if getattr(self, part) is not None
+        ]
+        if unseen := n_uncompared(self._fields):
+            places = first_uncompared(self._fields, 3).tolist()
+            first = [str(at) if self.names is None else self.names[at] for at in places]
+            shown = ", ".join(first + ["..."] * (unseen > 3))
+            parts.append(f"{counted(unseen, 'object')} in no comparison ({shown})")
+        if self.n_dropped:
+            parts.append(f"{self.n_dropped} dropped")
+        if self.ignored_columns:
+            parts.append(f"ignored columns: {', '.join(self.ignored_columns)}")
+        return f"Comparisons({', '.join(parts)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._of, (self._fields,)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether something is a DataFrame or an Arrow table: its columns have names, and their order says nothing.
+
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame({"i": [0]})), is_frame([[0, 1, 2]]), is_frame(pd.Series([0]))
+    (True, False, False)
+    """
+    return hasattr(data, "__dataframe__") or (
+        hasattr(data, "__arrow_c_stream__") and hasattr(data, "columns")
+    )

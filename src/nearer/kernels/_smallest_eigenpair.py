@@ -1,0 +1,271 @@
+"""The smallest eigenpair of a kernel that changes a little at every step.
+
+A kernel that was projected has an eigenvalue zero and, after many answers, a cluster of others just above it, so an
+eigensolver that starts afresh (Lanczos, say) needs dozens of products with the matrix. Two things known here save
+nearly all of them:
+
+- *The cluster moves slowly.* A basis of the low eigenvectors, its image under K and its Gram matrix are kept and
+  updated along with K, at O(n) a column.
+- *What is new lies near the objects of the answer.* If K - E C E' has the eigenvalue t < 0, its eigenvector is
+  (K - t)^-1 E y. The resolvent P = (K + shift)^-1 is kept and updated (Woodbury); its columns P E are there to be read,
+  and K P E = E - shift P E needs no product either.
+
+The basis, E and P E together hold the eigenvector to three or four digits; each product with P (of the residual, as
+in Davidson's method) adds three or four more. An eigenvalue's error is the residual's square divided by the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import eigh
+
+from nearer._utils.blas import threads_for
+from nearer._utils.schema import Array, Fields, Flag, Integer, Number, need
+from nearer.kernels._symmetric import Symmetric
+
+#: a direction is new if this share of it is outside the basis
+_NEW = 1e-6
+#: below this share the image of the part outside is not the difference of two images, whose rounding errors would be
+#: magnified (and again by the next such part), but a product with the kernel
+_SAFE = 0.1
+#: eigenvalues below this multiple of the shift are kept
+LOW = 4.0
+#: columns kept after a clear-out, columns between two, and room for one step's
+_KEPT, _BETWEEN, _STEP = 100, 48, 24
+#: error that a projection may have, in units of the tolerance of its eigenvalue
+_ASTRAY = 200
+#: directions that are left out are as good as null below this multiple of the shift
+_NULL = 1e-3
+#: clear-outs between two renewals of the image
+_RENEW_EVERY = 8
+
+
+@dataclass
+class LowSpace:
+    """An orthonormal basis of (at least) the low eigenvectors: its image K basis and Gram matrix basis' K basis."""
+
+    basis: np.ndarray
+    image: np.ndarray
+    gram: np.ndarray
+    size: int = 0
+    #: eigenvalues outside the basis are above this, as far as known
+    rest: float = 0.0
+    #: whether null directions had to be left out: then nothing is known of the rest, and the basis is of no use
+    crowded: bool = False
+    #: clear-outs since the image was computed afresh
+    age: int = 0
+    _schema = Fields(
+        basis=Array("n", "room", dtype="float64", order="F"),
+        image=Array("n", "room", dtype="float64", order="F"),
+        gram=Array("room", "room", dtype="float64"),
+        size=Integer(),
+        rest=Number(),
+        crowded=Flag(),
+        age=Integer(0, _RENEW_EVERY),
+    )
+
+    def _check_loaded(self) -> None:
+        room = self.basis.shape[1]
+        need(self.size + _STEP <= room, f"{self.size} directions leave no room for a step in {room} columns")
+
+    @classmethod
+    def empty(cls, n: int) -> LowSpace:
+        """No directions yet, over n objects."""
+        room = min(n, _KEPT + _BETWEEN) + _STEP
+        return cls(np.zeros((n, room), order="F"), np.zeros((n, room), order="F"), np.zeros((room, room)))
+
+    def change(self, rows: np.ndarray, block: np.ndarray) -> None:
+        """K -> K - block over these rows."""
+        basis = self.basis[rows, : self.size]
+        moved = block @ basis
+        self.gram[: self.size, : self.size] -= basis.T @ moved
+        self.image[rows, : self.size] -= moved
+
+    def lift(self, size: float, vector: np.ndarray, coordinates: np.ndarray) -> None:
+        """K -> K + size vector vector', where the vector has these coordinates in the basis."""
+        self.gram[: self.size, : self.size] += np.outer(size * coordinates, coordinates)
+        self.image[:, : self.size] += np.outer(size * vector, coordinates)
+
+    def multiply(self, factor: float) -> None:
+        """K -> factor K."""
+        self.image *= factor
+        self.gram *= factor
+        self.rest *= factor
+
+    def extend(
+        self, vectors: np.ndarray, images: np.ndarray, times: Callable[[np.ndarray], np.ndarray]
+    ) -> int:
+        """Take in unit vectors, given with their images, as far as they are new; gives how often `times` was needed."""
+        vectors, images = self._outside(vectors, images, 0)
+        start, products = self.size, 0
+        for vector, image in zip(vectors.T, images.T, strict=True):
+            vector, image = self._outside(vector, image, start)
+            length = np.linalg.norm(vector)
+            if length > _SAFE:
+                self._append(vector / length, image / length)
+            elif length > _NEW:
+                vector = vector / length
+                self._append(vector, times(vector))
+                products += 1
+        return products
+
+    def _outside(self, vectors: np.ndarray, images: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
+        basis, image = self.basis[:, start : self.size], self.image[:, start : self.size]
+        for _ in range(2):  # once leaves rounding errors, twice is enough
+            coordinates = basis.T @ vectors
+            vectors, images = vectors - basis @ coordinates, images - image @ coordinates
+        return vectors, images
+
+    def _append(self, vector: np.ndarray, image: np.ndarray) -> None:
+        size = self.size
+        self.basis[:, size], self.image[:, size] = vector, image
+        self.gram[size, : size + 1] = self.gram[: size + 1, size] = self.basis[:, : size + 1].T @ image
+        self.size += 1
+
+    def lowest(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+        """Smallest eigenvalue within the basis, its coordinates, its vector, and the vector's residual."""
+        value, coordinates = lowest_of(self.gram[: self.size, : self.size])
+        vector = self.basis[:, : self.size] @ coordinates
+        return value, coordinates, vector, self.image[:, : self.size] @ coordinates - value * vector
+
+    def clear_out(self, low: float, kernel: Symmetric) -> None:
+        """Keep the directions with eigenvalues below `low` where room is short."""
+        if self.size + _STEP <= self.basis.shape[1]:
+            return
+        size = self.size
+        values, vectors = np.linalg.eigh(self.gram[:size, :size])
+        kept = int(np.clip(np.sum(values < low), 1, _KEPT))
+        for held in (self.basis, self.image):
+            held[:, :kept] = held[:, :size] @ vectors[:, :kept]
+        self.gram[:] = 0
+        self.gram[range(kept), range(kept)] = values[:kept]
+        self.size, self.rest = kept, float(min(low, values[kept] if kept < size else low))
+        self.crowded = self.rest < _NULL * low
+        self.age += 1
+        if self.age == _RENEW_EVERY:
+            self._renew(kernel)
+
+    def _renew(self, kernel: Symmetric) -> None:
+        """Compute image and Gram matrix afresh: rounding errors grow slowly in what is only ever updated."""
+        basis = np.linalg.qr(self.basis[:, : self.size])[0]
+        image = kernel.times(basis)
+        gram = basis.T @ image
+        self.basis[:, : self.size], self.image[:, : self.size] = basis, image
+        self.gram[: self.size, : self.size] = (gram + gram.T) / 2
+        self.age = 0
+
+    def grown(self, count: int) -> LowSpace:
+        """The same directions among `count` objects more."""
+        larger = LowSpace.empty(len(self.basis) + count)
+        size = min(self.size, larger.basis.shape[1] - _STEP)
+        larger.basis[: len(self.basis), :size] = self.basis[:, :size]
+        larger.image[: len(self.basis), :size] = self.image[:, :size]
+        larger.gram[:size, :size] = self.gram[:size, :size]
+        larger.size, larger.rest, larger.crowded = size, self.rest, self.crowded
+        return larger
+
+
+@dataclass
+class Eigenpair:
+    """The smallest eigenvalue and its vector, with the vector's coordinates in the low space."""
+
+    value: float
+    vector: np.ndarray
+    coordinates: np.ndarray
+    #: the true eigenvalue is at most this much smaller
+    error: float
+    products: int
+
+
+@dataclass
+class Answer:
+    """What a step over some objects needs besides the kernel: E and P E with the images of both."""
+
+    rows: np.ndarray
+    block: np.ndarray
+    resolved: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+
+def lowest_of(matrix: np.ndarray) -> tuple[float, np.ndarray]:
+    """The smallest eigenvalue of a symmetric matrix and its vector, by LAPACK.
+
+    >>> lowest_of(np.diag([2.0, 1.0]))[0]
+    1.0
+    """
+    with threads_for(len(matrix)):
+        values, vectors = eigh(matrix, subset_by_index=(0, 0), check_finite=False)
+    if not len(values) or not np.isfinite(values[0]):  # LAPACK finds none where there is a NaN
+        raise np.linalg.LinAlgError("the kernel holds numbers that are not finite")
+    return float(values[0]), vectors[:, 0]
+
+
+def smallest_eigenpair(
+    low: LowSpace, kernel: Symmetric, resolvent: Symmetric, shift: float, answer: Answer, tolerance: float
+) -> Eigenpair:
+    """Smallest eigenpair of kernel - E block E'; the low space is that of the changed kernel already.
+
+    An eigenvalue above zero is found to a tenth of itself, which is enough to know its sign.
+    """
+
+    def minus_block(image: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        image[answer.rows] -= answer.block @ vector[answer.rows]
+        return image
+
+    def times(vector: np.ndarray) -> np.ndarray:
+        return minus_block(kernel.times(vector), vector)
+
+    vectors, images = _around(kernel, shift, answer)
+    products = low.extend(vectors, minus_block(images, vectors), times)
+    size = 0
+    while True:
+        value, coordinates, vector, residual = low.lowest()
+        # a step makes no second eigenvalue negative; above zero the sign is all that is asked for
+        rest = max(low.rest, 0.0)
+        gap = rest - value if value < 0 else max(rest - value, shift)
+        error = float(residual @ residual) / gap
+        # how far a projection with this vector would be from the one with the true vector
+        astray = max(-value, 0.0) * np.sqrt(error / gap)
+        below = max(error, _below_zero(astray, rest))
+        if below <= max(tolerance, 0.1 * value) and astray <= _ASTRAY * tolerance:
+            return Eigenpair(float(value), vector, coordinates, error, products)
+        if low.size in (size, low.basis.shape[1]):  # the last product brought nothing new, or no room is left
+            return _from_scratch(low, kernel, answer, products)
+        size = low.size
+        direction = resolvent.times(residual)
+        length = np.linalg.norm(direction)
+        direction /= length
+        image = minus_block(residual / length - shift * direction, direction)
+        products += 1 + low.extend(direction[:, None], image[:, None], times)
+
+
+def _below_zero(astray: float, rest: float) -> float:
+    """What a projection that is astray leaves below zero, by [[0, astray], [astray, rest]]: all of it if rest is 0."""
+    return 2 * astray**2 / (rest + np.hypot(rest, 2 * astray)) if astray > 0 else 0.0
+
+
+def _from_scratch(low: LowSpace, kernel: Symmetric, answer: Answer, products: int) -> Eigenpair:
+    """The smallest eigenpair by LAPACK, which is then all that the low space holds."""
+    changed = kernel.dense().copy()
+    changed[answer.rows[:, None], answer.rows] -= answer.block
+    value, vector = lowest_of(changed)
+    low.size, low.rest = 0, 0.0
+    low.gram[:] = 0
+    low._append(vector, value * vector)
+    return Eigenpair(value, vector, np.ones(1), 0.0, products)
+
+
+def _around(kernel: Symmetric, shift: float, answer: Answer) -> tuple[np.ndarray, np.ndarray]:
+    """The unit vectors E of an answer's objects and P E at length one, and their images under the kernel."""
+    rows, resolved = answer.rows, answer.resolved
+    count = len(rows)
+    unit = np.zeros((len(kernel.base), count), order="F")
+    unit[rows, range(count)] = 1
+    lengths = np.linalg.norm(resolved, axis=0)
+    resolved_image = unit - shift * resolved
+    return (
+        np.concatenate([unit, resolved / lengths], axis=1),
+        np.concatenate([kernel.column(rows), resolved_image / lengths], axis=1),
+    )

@@ -1,0 +1,5 @@
+"""Models in files: `save` and `load`."""
+
+from nearer.saving.models import load, save
+
+__all__ = ["load", "save"]

@@ -1,0 +1,250 @@
+"""Models in one file that loads anywhere: a zip of `manifest.json` and one `.npy` file for each array.
+
+The manifest holds the format's name and version, the version of nearer that wrote it, the estimator's class,
+its parameters and its fitted attributes (how values are written: `nearer.saving.encoding`). Nothing is pickled, and
+loading runs no code from the file: classes are looked up in a fixed table. Every value is checked against the
+schema of its class (`nearer._utils.schema`) before an estimator is returned; `save` checks the same, so that what it
+writes loads.
+
+An estimator joins by an entry in `_HOMES` and a class attribute `_schema` that declares its parameters and its
+fitted attributes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearer._utils.files import replacing
+from nearer._utils.schema import Parts, Saved, check_whole
+from nearer.comparisons.files.formats import FORMATS
+from nearer.errors import InputError, ModelFileError
+from nearer.saving.archive import DAMAGE, Archive, write_archive
+from nearer.saving.encoding import Decoder, Encoder
+
+FORMAT = "nearer model"
+FORMAT_VERSION = 1
+
+_HOMES = {
+    "AUCClassifier": "nearer.pairwise.auc",
+    "FeatureMap": "nearer.features",
+    "OnlineKernel": "nearer.kernels.online",
+    "OrdinalEmbedding": "nearer.ordinal",
+    "PairwiseLearner": "nearer.pairwise.learner",
+    "RelativeKernel": "nearer.kernels.relative",
+    "Selector": "nearer.active.selector",
+}
+#: letters of the reason why a file was refused
+_LONGEST_REASON = 200
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
+    """Write a fitted estimator to one file.
+
+    The file is written under another name and renamed, so that an interruption leaves the old one whole.
+    Equal models give equal bytes. The answers that a model was fitted to are not part of it: keep them with
+    `Comparisons.write`, and after loading give `partial_fit` all that should count.
+
+    Parameters
+    ----------
+    estimator : OrdinalEmbedding, RelativeKernel, OnlineKernel, AUCClassifier, PairwiseLearner, FeatureMap or Selector
+        Fitted; a `nearer.active.Selector` may be saved at any time and continues where it was. Parameters that
+        are functions, such as a callback, and losses, solvers or strategies of your own are refused: a model file
+        holds no code. A random generator given as `random_state` is stored as None; an int is kept.
+    path : str or path
+        Where to write; `model.nearer` is the usual kind of name. A file that is there is replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearer
+    >>> place = nearer.FeatureMap(gamma=1.0).fit([[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = nearer.save(place, folder + "/place.nearer")
+    ...     loaded = nearer.load(file)
+    >>> bool((loaded.transform([[0.5]]) == place.transform([[0.5]])).all())
+    True
+    """
+    path = Path(path)
+    manifest, arrays = _described(estimator)
+    if not path.parent.is_dir():
+        raise InputError(
+            f"{path} cannot be written because the folder {path.parent} does not exist: create it"
+        )
+    with replacing(path) as temporary:
+        write_archive(temporary, manifest, arrays)
+    return path
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator that `nearer.save` wrote, here or in another process.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator
+        Of the class that was saved, with its parameters and fitted attributes; it predicts the same bits.
+
+    Raises
+    ------
+    nearer.errors.ModelFileError
+        If the file is damaged, is not a model, holds values that no model has, or was written by a newer version of
+        nearer.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import nearer
+    >>> place = nearer.FeatureMap(gamma=1.0).fit([[0.0], [1.0], [2.0]], [[0.0], [1.0], [4.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nearer.load(nearer.save(place, folder + "/place.nearer"))
+    FeatureMap(gamma=1.0)
+    """
+    path = Path(path)
+    with _opened(path) as stream:
+        try:
+            return _loaded(Archive(stream), path)
+        except ModelFileError:
+            raise
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # the disk's fault, not that of an offset in the file
+                raise
+            raise _damaged(path, error) from error
+        except DAMAGE as error:
+            raise _damaged(path, error) from error
+
+
+def _opened(path: Path) -> Any:
+    """The file, to read from; a pipe would wait for ever."""
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        raise ModelFileError(f"{path} is a pipe or a device, not a file: copy the model to a file first")
+    return path.open("rb")
+
+
+def _damaged(path: Path, error: BaseException) -> ModelFileError:
+    if {ending.lower() for ending in path.suffixes} & FORMATS.keys():
+        return ModelFileError(
+            f"{path} is a table of data, not a model: give a file that nearer.save or `nearer fit` wrote"
+        )
+    reason = str(error).partition("\n")[0].rstrip(".")[:_LONGEST_REASON] or type(error).__name__
+    return ModelFileError(
+        f"{path} is damaged or was not written by nearer.save ({reason}): save the model again"
+    )
+
+
+def _loaded(archive: Archive, path: Path) -> Any:
+    manifest = archive.manifest()
+    _check_version(manifest, path)
+    _check_known(manifest, path)
+    return _rebuilt(manifest, archive.array)
+
+
+def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Manifest and arrays of a fitted estimator."""
+    from sklearn.exceptions import NotFittedError
+
+    from nearer import __version__
+
+    name = type(estimator).__name__
+    if _HOMES.get(name) != type(estimator).__module__:
+        raise InputError(f"nearer.save stores {', '.join(_HOMES)}, not {type(estimator).__qualname__}")
+    params, fitted = _content(estimator)
+    if not fitted:
+        raise NotFittedError(f"this {name} has learned nothing that could be saved: call fit first")
+    encoder = Encoder()
+    manifest = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "nearer_version": __version__,
+        "class": name,
+        "params": {key: encoder.encode(value, f"{name}'s {key}") for key, value in params.items()},
+        "fitted": {key: encoder.encode(value, f"{name}'s {key}") for key, value in fitted.items()},
+    }
+    try:
+        _rebuilt(manifest, encoder.arrays.__getitem__)
+    except DAMAGE as error:
+        raise InputError(f"this {name} would not load again because {error}: set or fit it again") from error
+    return manifest, encoder.arrays
+
+
+def _content(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and fitted attributes."""
+    if hasattr(estimator, "_to_save"):
+        return estimator._to_save()
+    fitted = {key: vars(estimator)[key] for key in estimator._schema.fitted if key in vars(estimator)}
+    return estimator.get_params(deep=False), fitted
+
+
+def _check_version(manifest: dict[str, Any], path: Path) -> None:
+    from nearer import __version__
+
+    if manifest["format"] != FORMAT:
+        raise ValueError("its manifest is of another program")
+    version, wrote = manifest["format_version"], manifest["nearer_version"]
+    if type(version) is not int or not isinstance(wrote, str) or len(wrote) > 50:
+        raise ValueError("its manifest names no version")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} was written by nearer {wrote} in format {version}, but nearer "
+            f"{__version__} reads formats up to {FORMAT_VERSION}: upgrade nearer"
+        )
+
+
+def _check_known(manifest: dict[str, Any], path: Path) -> None:
+    """Refuse what a newer version may have written."""
+    name = manifest["class"]
+    if name not in _HOMES:
+        raise _unknown(path, manifest, f"the class {str(name)[:50]!r}")
+    schema = _class_of(name)._schema
+    for what, part, known in (
+        ("parameter", "params", schema.params),
+        ("attribute", "fitted", schema.fitted),
+    ):
+        for key in manifest[part]:
+            if key not in known:
+                raise _unknown(path, manifest, f"{name}'s {what} {key[:50]!r}")
+
+
+def _class_of(name: str) -> Any:
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def _rebuilt(manifest: dict[str, Any], read_array: Callable[[str], np.ndarray]) -> Any:
+    """The estimator that a manifest describes, every part of it checked."""
+    kind = _class_of(manifest["class"])
+    decoder = Decoder(read_array, make=Parts)
+    schema: Saved = kind._schema
+    params = schema.read_params(decoder.decode_entries(manifest["params"]))
+    fitted = schema.read_fitted(decoder.decode_entries(manifest["fitted"]))
+    if hasattr(kind, "_from_saved"):
+        return kind._from_saved(params, fitted)
+    estimator = kind(**params)
+    vars(estimator).update(fitted)
+    estimator._check_settings()
+    check_whole(estimator)
+    return estimator
+
+
+def _unknown(path: Path, manifest: dict[str, Any], what: str) -> ModelFileError:
+    from nearer import __version__
+
+    return ModelFileError(
+        f"{path} was written by nearer {manifest['nearer_version']} and holds {what}, which nearer "
+        f"{__version__} does not know: use the version that wrote it"
+    )

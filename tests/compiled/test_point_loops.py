@@ -1,0 +1,168 @@
+"""Compiled loops equal their plain numpy twins, for every loss, type and kind of comparison."""
+
+import numpy as np
+import pytest
+
+from nearer._compiled import CompiledKernels, StagedKernels, kernels_for
+from nearer._compiled.epochs import shuffle
+from tests.registries import LOSSES, SquaredHinge, planted, start
+
+EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+KINDS = pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
+TYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+
+
+def problem(kind, weighted, dtype):
+    comparisons = planted(kind, weights=weighted)
+    weights = np.empty(0, dtype) if comparisons.weights is None else comparisons.weights.astype(dtype)
+    return start((25, 3), dtype=dtype), comparisons.indices, weights
+
+
+def tolerance(dtype):
+    return {"rtol": 1e-10, "atol": 1e-10} if dtype == np.float64 else {"rtol": 2e-4, "atol": 2e-4}
+
+
+@EVERY_LOSS
+@KINDS
+@TYPES
+@pytest.mark.parametrize("weighted", [False, True])
+def test_value_and_gradient(loss, kind, dtype, weighted):
+    X, Q, W = problem(kind, weighted, dtype)
+    found = []
+    for kernels in (kernels_for(loss), StagedKernels(loss)):
+        G, C = np.zeros_like(X), np.empty((len(Q), 2), dtype)
+        value = kernels.gradient(X, Q, W, G, C)
+        assert value == pytest.approx(kernels.value(X, Q, W), rel=1e-6)
+        found.append((value, G, C))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-10 if dtype == np.float64 else 1e-4)
+    np.testing.assert_allclose(found[0][1], found[1][1], **tolerance(dtype))
+    np.testing.assert_allclose(found[0][2], found[1][2], **tolerance(dtype))
+
+
+@EVERY_LOSS
+@KINDS
+@pytest.mark.parametrize("batch_size", [1, 7])
+@pytest.mark.parametrize("shrink", [0.0, 1e-3])
+def test_svrg_lazy_equals_dense(loss, kind, batch_size, shrink):
+    X, Q, W = problem(kind, True, np.float64)
+    ends = []
+    for kernels in (kernels_for(loss), StagedKernels(loss)):
+        G, C = np.zeros_like(X), np.empty((len(Q), 2))
+        kernels.gradient(X, Q, W, G, C)
+        end = X.copy()
+        total = kernels.svrg(end, X, G / len(Q), Q, W, C, 0.004 * batch_size, batch_size, shrink)
+        ends.append((total, end))
+    assert np.abs(ends[0][1] - X).max() > 0.01  # it went somewhere
+    assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-8)
+    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-8, atol=1e-8)
+
+
+@KINDS
+@TYPES
+@pytest.mark.parametrize("batch_size", [1, 7])
+@pytest.mark.parametrize("shrink", [0.0, 1e-3])
+def test_sgd_lazy_equals_dense(kind, dtype, batch_size, shrink):
+    X, Q, W = problem(kind, True, dtype)
+    steps = np.linspace(0.01, 0.001, -(-len(Q) // batch_size)) * batch_size
+    log_kept = (
+        np.concatenate([[0.0], np.cumsum(np.log1p(-shrink * steps / steps[0]))]) if shrink else np.empty(0)
+    )
+    ends = []
+    for kernels in (kernels_for(LOSSES["tste"]), StagedKernels(LOSSES["tste"])):
+        end = X.copy()
+        ends.append((kernels.sgd(end, Q, W, steps, batch_size, log_kept), end))
+    assert np.abs(ends[0][1] - X).max() > 0.01
+    assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-8 if dtype == np.float64 else 1e-4)
+    np.testing.assert_allclose(ends[0][1], ends[1][1], **tolerance(dtype))
+
+
+def test_svrg_prefetch_changes_nothing():
+    """Arrays beyond the second-level cache take the path that asks ahead."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    X = rng.normal(size=(n, 3))
+    Q = np.stack([rng.permutation(n)[:3] for _ in range(300)]).astype(np.int32)
+    W, ends = np.empty(0), []
+    for kernels in (kernels_for(LOSSES["ste"]), StagedKernels(LOSSES["ste"])):
+        G, C = np.zeros_like(X), np.empty((len(Q), 2))
+        kernels.gradient(X, Q, W, G, C)
+        end = X.copy()
+        kernels.svrg(end, X, G / len(Q), Q, W, C, 0.05, 4, 0.0)
+        ends.append(end)
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-12)
+
+
+@EVERY_LOSS
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_in_nan_out(loss, bad):
+    """Neither fast math nor a hinge may hide a divergence."""
+    X, Q, W = problem("triplets", False, np.float64)
+    X[3] = bad
+    X[4] = bad
+    for kernels in (kernels_for(loss), StagedKernels(loss)):
+        with np.errstate(invalid="ignore"):
+            assert not np.isfinite(kernels.value(X, Q, W))
+
+
+@EVERY_LOSS
+@TYPES
+@pytest.mark.parametrize("scale", [0.0, 1e-12, 1e6])
+def test_extreme_distances(loss, dtype, scale):
+    """Points that coincide, or are very far apart: the same finite numbers in both."""
+    X, Q, W = problem("triplets", False, dtype)
+    X[5] = X[6]
+    X *= dtype(scale)
+    found = []
+    for kernels in (kernels_for(loss), StagedKernels(loss)):
+        G = np.zeros_like(X)
+        found.append((kernels.gradient(X, Q, W, G, np.empty((0, 2), dtype)), G))
+    assert np.isfinite(found[0][0])
+    assert np.isfinite(found[0][1]).all()
+    size = max(np.abs(found[1][1]).max(), 1e-30)
+    np.testing.assert_allclose(
+        found[0][1] / size, found[1][1] / size, atol=1e-9 if dtype == np.float64 else 1e-3
+    )
+
+
+def test_shuffle_keeps_rows_together():
+    Q = np.arange(3000, dtype=np.int32).reshape(1000, 3)
+    W, C = Q[:, 0].astype(float), Q[:, 1:].astype(float)
+    shuffle(Q, W, C, 7)
+    assert not np.array_equal(Q[:, 0], np.sort(Q[:, 0]))
+    np.testing.assert_array_equal(np.sort(Q[:, 0]), np.arange(0, 3000, 3))
+    np.testing.assert_array_equal(Q[:, 0], W)
+    np.testing.assert_array_equal(Q[:, 1:], C)
+
+
+def test_shuffle_is_uniform_and_seeded():
+    counts = np.zeros((4, 4))
+    for seed in range(4000):
+        Q = np.arange(4, dtype=np.int32)[:, None]
+        shuffle(Q, np.empty(0), np.empty((0, 2)), seed)
+        counts[Q[:, 0], np.arange(4)] += 1
+    assert np.abs(counts / 4000 - 0.25).max() < 0.04
+    one, same = (np.arange(30, dtype=np.int32).reshape(10, 3) for _ in range(2))
+    shuffle(one, np.empty(0), np.empty((0, 2)), 5)
+    shuffle(same, np.empty(0), np.empty((0, 2)), 5)
+    np.testing.assert_array_equal(one, same)
+
+
+def test_which_losses_are_compiled():
+    assert all(isinstance(kernels_for(loss), CompiledKernels) for loss in LOSSES.values())
+    assert isinstance(kernels_for(SquaredHinge()), StagedKernels)
+
+
+def test_elementary_functions_hold_to_the_last_places():
+    from numba import njit
+
+    from nearer._compiled.elementary import exp_of_negative, log1p_of_share
+
+    @njit
+    def both(x, e):
+        return exp_of_negative(x), log1p_of_share(e)
+
+    for x in -np.concatenate([[0.0], np.logspace(-12, np.log10(700), 400)]):
+        assert both(x, 0.5)[0] == pytest.approx(np.exp(x), rel=1e-13)
+    for e in np.concatenate([[1e-300, 1e-20], np.linspace(1e-6, 1.0, 400)]):
+        assert both(-1.0, e)[1] == pytest.approx(np.log1p(e), rel=2e-15)
+    assert both(-1e300, 0.0) == pytest.approx((0.0, 0.0), abs=1e-300)

@@ -1,0 +1,29 @@
+"""Packages that are imported only where they are needed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nearer._utils.optional import optional
+
+
+def test_what_is_there_is_imported():
+    assert optional("json", "reading") is json
+
+
+def test_what_is_not_there_is_one_sentence():
+    with pytest.raises(ModuleNotFoundError) as caught:
+        optional("no_such_package", "the picture", "'nearer[pictures]'")
+    assert str(caught.value) == (
+        "the picture needs the package 'no_such_package'; run: pip install 'nearer[pictures]'"
+    )
+    assert caught.value.name == "no_such_package"
+
+
+def test_what_is_broken_speaks_for_itself(tmp_path, monkeypatch):
+    (tmp_path / "broken_package.py").write_text("import no_such_package")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_package'"):
+        optional("broken_package", "the picture")

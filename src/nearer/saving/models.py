@@ -228,7 +228,7 @@ def _class_of(name: str) -> Any:
 def _rebuilt(manifest: dict[str, Any], read_array: Callable[[str], np.ndarray]) -> Any:
     """The estimator that a manifest describes, every part of it checked."""
     kind = _class_of(manifest["class"])
-    decoder = Decoder(read_array, make=Parts)
+    decoder = Decoder(read_array, make=Parts.of)
     schema: Saved = kind._schema
     params = schema.read_params(decoder.decode_entries(manifest["params"]))
     fitted = schema.read_fitted(decoder.decode_entries(manifest["fitted"]))

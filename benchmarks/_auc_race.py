@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from nearer.pairwise.pairs import Pairs
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks._auc_data import Rows, split
 from nearer.losses.margins import find_margin_loss
-from nearer.pairwise import AdaDSG, Progress
+from nearer.objectives.pair_rows import Pairs
+from nearer.objectives.stochastic_pairs import TwoClassPairs
 from nearer.pairwise.scoring import share_in_order
+from nearer.solvers import AdaDSG, Budget, Progress, Result, Solver, minimise
 
 T = TypeVar("T")
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from nearer.pairwise.pairs import Pairs
 
 from benchmarks._generated import World
 from nearer import PairwiseLearner
 from nearer.losses.margins import HingeLoss
 from nearer.objectives.all_pairs import AllPairs
-from nearer.pairwise import DSGD, AdaDSG
+from nearer.objectives.pair_rows import Pairs
+from nearer.objectives.stochastic_pairs import TwoClassPairs
 from nearer.pairwise.scoring import share_in_order
+from nearer.solvers import DSGD, AdaDSG, Budget, minimise, solve_exact
 
 #: c of the L2 term, and the loss, of all rivals
 REGULARIZATION, LOSS = 0.01, HingeLoss()

@@ -377,7 +377,7 @@ def test_ctrl_c_in_a_kernel_fit_keeps_the_best_so_far(run, answers, monkeypatch)
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nearer.kernels.relative.Course.minimise", interrupt)
+    monkeypatch.setattr("nearer.kernels.relative.Fit.minimise", interrupt)
     result = run("fit", answers, "--model", "kernel", "--trace-penalty", 0.1)
     assert result.exit_code == 130
     assert result.stderr == "nearer: interrupted, the best kernel so far was written to model.nearer\n"

@@ -86,7 +86,7 @@ def _objective(facts: dict[str, Any], estimator: Model) -> str:
 
 
 def _time(estimator: Model, outcome: Outcome) -> str:
-    from nearer.report import STOP_REASONS, effort, of_it_compiling
+    from nearer._fitting.models import STOP_REASONS, effort, of_it_compiling
 
     if _is_online(estimator):
         return readable_seconds(outcome.seconds) + of_it_compiling(outcome.compile_seconds)

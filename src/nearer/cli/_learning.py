@@ -103,8 +103,8 @@ def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparison
 
 
 def _learn_online(estimator: OnlineKernel, answers: Comparisons) -> Outcome:
-    from nearer._fitting.shared import that_count
-    from nearer._utils.compiling import compiling
+    from nearer._fitting.fit import that_count
+    from nearer._utils.runtime import compiling
 
     answers = that_count(answers)
     before = getattr(estimator, "n_seen_", 0)

@@ -116,7 +116,7 @@ def fit(
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
-    from nearer._utils.chance import silent_trials
+    from nearer._fitting.models import silent_trials
     from nearer.comparisons.database_numbers import check_numbers
     from nearer.comparisons.uncompared import n_uncompared
     from nearer.saving import save
@@ -179,7 +179,7 @@ def _tell(
     as_json: bool,
 ) -> None:
     """Score, report and show; ctrl-C on the way ends it, and what is missing is told."""
-    from nearer._utils.chance import warn_of_chance
+    from nearer._fitting.models import warn_of_chance
     from nearer.report import write_report
 
     train, test = parts

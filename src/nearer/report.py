@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nearer.ordinal import OrdinalEmbedding
     from nearer.solvers import Result
 
+
 class Fact(NamedTuple):
     """A number worth a large print, its name, and a word of explanation."""
 

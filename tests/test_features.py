@@ -114,7 +114,7 @@ def test_many_objects_choose_from_a_part(monkeypatch, problem):
 def test_blocks_make_no_difference(monkeypatch, problem):
     place = FeatureMap().fit(*problem)
     whole = place.transform(problem[0])
-    monkeypatch.setattr("nearer._utils.distances.BLOCK_NUMBERS", 1000)
+    monkeypatch.setattr("nearer._utils.arrays.BLOCK_NUMBERS", 1000)
     np.testing.assert_allclose(place.transform(problem[0]), whole, atol=1e-8)
 
 

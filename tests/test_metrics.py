@@ -194,7 +194,7 @@ class TestRetrieval:
             metrics.mean_average_precision(*search, k=7),
             metrics.neighbour_agreement(search[0], search[2]),
         )
-        monkeypatch.setattr("nearer._utils.distances.BLOCK_NUMBERS", 50)  # two queries at a time
+        monkeypatch.setattr("nearer._utils.arrays.BLOCK_NUMBERS", 50)  # two queries at a time
         parts = (
             metrics.mean_average_precision(*search, k=7),
             metrics.neighbour_agreement(search[0], search[2]),

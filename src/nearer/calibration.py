@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._fitting.fit import Course
+from nearer._fitting.fit import Fit
 from nearer.losses import Loss
 from nearer.metrics import triplet_error
 from nearer.solvers import LBFGS, Adam, Solver
@@ -68,7 +68,7 @@ class _Ended(Exception):  # noqa: N818 - a user's wish or a spent budget, not an
 class Trials:
     """Fits on parts of the comparisons, scored on the rest, within half of the budget."""
 
-    def __init__(self, course: Course, start: Callable[[Loss], np.ndarray]):
+    def __init__(self, course: Fit, start: Callable[[Loss], np.ndarray]):
         self.course, self.start = course, start
         self.budget = replace(course.run.budget.part(0.5), max_epochs=None)
         self.paths: list[_Path] = []

@@ -13,11 +13,10 @@ from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearer._utils.blas import one_thread, threads_for
-from nearer._utils.cells import naming_cells
-from nearer._utils.distances import row_blocks
-from nearer._utils.finite import finite_rows
+from nearer._utils.arrays import row_blocks
+from nearer._utils.runtime import one_thread, threads_for
 from nearer._utils.schema import LARGEST, AnyOf, Array, Flag, MayLack, Number, Saved, Size, Strings, Text
+from nearer._utils.tables import finite_rows, naming_cells
 from nearer._utils.validation import positive
 from nearer.errors import InputError
 

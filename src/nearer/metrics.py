@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.distances import checked_points, first_pair_nearer
-from nearer._utils.finite import relative
+from nearer._utils.arrays import checked_points, first_pair_nearer, relative
 from nearer._utils.neighbours import Search
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError

@@ -13,14 +13,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import Course
-from nearer._fitting.inputs import as_comparisons, known_to
-from nearer._fitting.shared import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
-from nearer._utils.blas import one_thread
-from nearer._utils.chance import warn_of_trials
-from nearer._utils.compiling import compiling
-from nearer._utils.distances import compared_distances, first_pair_nearer
+from nearer._fitting.fit import (
+    FITTED,
+    PARAMS,
+    Fit,
+    as_comparisons,
+    check_learnable,
+    check_resolved,
+    known_to,
+    that_count,
+    watched,
+)
+from nearer._fitting.models import warn_of_trials
+from nearer._utils.arrays import compared_distances, first_pair_nearer
 from nearer._utils.random import RandomState, generator
+from nearer._utils.runtime import compiling, one_thread
 from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text
 from nearer._utils.validation import not_negative, whole
 from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
@@ -266,7 +273,7 @@ class OrdinalEmbedding(BaseEstimator):
             watched(self.verbose, self.callback, self.max_seconds) as (callback, finish),
             compiling() as compile_seconds,
         ):
-            course = Course(
+            course = Fit(
                 that_count(comparisons),
                 self.n_components,
                 generator(self.random_state),
@@ -289,7 +296,7 @@ class OrdinalEmbedding(BaseEstimator):
         self._comparisons = comparisons
         return self
 
-    def _choose(self, course: Course, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
+    def _choose(self, course: Fit, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
         loss, l2 = chosen or (self.loss, self.l2)
         automatic = isinstance(loss, str) and loss == "auto"
         losses = _candidates(self.n_components) if automatic else [find_loss(loss)]
@@ -303,7 +310,7 @@ class OrdinalEmbedding(BaseEstimator):
         return Trials(course, start).choose(losses, STRENGTHS if l2 == "auto" else (float(l2),))
 
     def _solve(
-        self, course: Course, init: str | np.ndarray, choice: Choice, goes_on: bool
+        self, course: Fit, init: str | np.ndarray, choice: Choice, goes_on: bool
     ) -> tuple[np.ndarray, Result]:
         objective = course.objective(choice.loss, choice.l2)
         solver, budget = find_solver(self.solver), course.run.budget
@@ -335,7 +342,7 @@ class OrdinalEmbedding(BaseEstimator):
         assert best is not None
         return best
 
-    def _start(self, course: Course, init: str | np.ndarray, loss: Loss) -> np.ndarray:
+    def _start(self, course: Fit, init: str | np.ndarray, loss: Loss) -> np.ndarray:
         left = course.run.seconds_left
         seconds = None if left is None else _FOR_A_START * left
         return starting_points(

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from nearer._fitting.inputs import as_comparisons
-from nearer._utils.chance import silent_trials, warn_of_trials
+from nearer._fitting.fit import as_comparisons
+from nearer._fitting.models import silent_trials, warn_of_trials
 from nearer._utils.random import generator
+from nearer._utils.text import warn
 from nearer._utils.validation import whole
-from nearer._utils.warning import warn
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.ordinal import OrdinalEmbedding

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
-from nearer._utils.finite import relative
+from nearer._utils.arrays import relative
 from nearer.errors import InputError
 from nearer.losses import Loss
 

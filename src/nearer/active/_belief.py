@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._utils.finite import relative
+from nearer._utils.arrays import relative
 from nearer.active._entropy import information_of_normal_odds
 from nearer.comparisons import Comparisons
 from nearer.losses import STE

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.shared import check_learnable, that_count
-from nearer._utils.distances import checked_points, compared_distances
-from nearer._utils.finite import relative
+from nearer._fitting.fit import check_learnable, that_count
+from nearer._utils.arrays import checked_points, compared_distances, relative
 from nearer._utils.validation import positive, whole
 from nearer.active._candidates import keys_of
 from nearer.comparisons import Comparisons

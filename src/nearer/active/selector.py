@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.inputs import as_comparisons
-from nearer._utils.blas import one_thread
+from nearer._fitting.fit import as_comparisons
 from nearer._utils.random import RandomState, generator
+from nearer._utils.runtime import one_thread
 from nearer._utils.text import counted
 from nearer._utils.validation import whole
 from nearer.active._belief import Belief

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._utils.chance import silent_trials
+from nearer._fitting.models import silent_trials
 from nearer._utils.files import replacing
 from nearer._utils.random import RandomState, generator
 from nearer._utils.validation import whole

@@ -21,8 +21,7 @@ from nearer.cli._options import (
     ZeroMeans,
     read_answers,
 )
-from nearer.cli._output import left_out, show
-from nearer.cli._writing import check_outputs, write_all
+from nearer.cli._output import check_outputs, left_out, show, write_all
 
 
 def convert(

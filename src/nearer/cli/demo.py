@@ -9,8 +9,7 @@ import typer
 
 from nearer._utils.text import counted
 from nearer.cli._options import AsJson, Force, Seed
-from nearer.cli._output import percent, show
-from nearer.cli._writing import check_outputs, check_page, output_file, write_all
+from nearer.cli._output import check_outputs, check_page, output_file, percent, show, write_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,11 +26,12 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Draw the map of Europe from 2,000 noisy answers, beside metric MDS and the true map."""
+    from nearer._fitting.models import effort
     from nearer.cli._learning import fit_with_bar
     from nearer.datasets import cities, triplets_from_distances
     from nearer.metrics import procrustes_distance, triplet_error
     from nearer.ordinal import OrdinalEmbedding
-    from nearer.report import effort, write_report
+    from nearer.report import write_report
 
     out = output_file(out, "nearer-demo.html", force=force)
     check_outputs([out])

@@ -42,7 +42,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Score a saved model on answers: the share that holds by it."""
-    from nearer._utils.chance import warn_of_chance
+    from nearer._fitting.models import warn_of_chance
 
     estimator = load_model(model)
     read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)

@@ -13,8 +13,7 @@ from nearer._utils.text import counted
 from nearer.cli._commands import complain
 from nearer.cli._loading import about_model, drawn_map, load_model, object_names
 from nearer.cli._options import AsJson, Force, ModelFile
-from nearer.cli._output import show
-from nearer.cli._writing import check_outputs, check_picture, output_file, write_all
+from nearer.cli._output import check_outputs, check_picture, output_file, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

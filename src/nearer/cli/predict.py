@@ -12,8 +12,7 @@ import typer
 from nearer._utils.text import counted
 from nearer.cli._loading import load_model
 from nearer.cli._options import AsJson, Columns, FirstIndex, Header, ModelFile, parse_columns
-from nearer.cli._output import show
-from nearer.cli._writing import check_outputs, write_all
+from nearer.cli._output import check_outputs, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

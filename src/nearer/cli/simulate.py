@@ -11,7 +11,7 @@ import typer
 
 from nearer._utils.text import counted
 from nearer.cli._options import AsJson, Force, Seed
-from nearer.cli._output import number_or_name, show
+from nearer.cli._output import check_outputs, number_or_name, output_file, show, write_all
 from nearer.cli._study import (
     AnswersAsked,
     Batch,
@@ -23,7 +23,6 @@ from nearer.cli._study import (
     check_modes,
     simulate_study,
 )
-from nearer.cli._writing import check_outputs, output_file, write_all
 
 if TYPE_CHECKING:
     import numpy as np

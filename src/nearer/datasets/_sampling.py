@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._utils.distances import row_blocks
+from nearer._utils.arrays import row_blocks
 from nearer.comparisons import Comparisons
 from nearer.comparisons.responses import flipped
 from nearer.errors import InputError

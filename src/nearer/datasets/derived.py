@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.distances import row_blocks
+from nearer._utils.arrays import row_blocks
 from nearer._utils.neighbours import label_codes
 from nearer._utils.random import RandomState, separate
 from nearer._utils.validation import whole

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nearer._utils.distances import compared_distances
+from nearer._utils.arrays import compared_distances
 from nearer._utils.random import RandomState, separate
 from nearer._utils.validation import positive, whole
 from nearer.comparisons import Comparisons

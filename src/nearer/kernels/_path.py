@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from nearer._fitting.fit import Course
-from nearer._utils.blas import threads_for
-from nearer._utils.distances import compared_distances
-from nearer._utils.finite import relative
+from nearer._fitting.fit import Fit
+from nearer._utils.arrays import compared_distances, relative
+from nearer._utils.runtime import threads_for
 from nearer.calibration import LEAST_COMPARISONS
 from nearer.comparisons import Comparisons
 from nearer.objectives import GramObjective
@@ -47,7 +46,7 @@ class _Ended(Exception):  # noqa: N818 - a user's wish or a spent budget, not an
     """A trial ended before its time."""
 
 
-def choose_penalty(course: Course, build: Builder, solver: Solver, start: np.ndarray) -> PenaltyChoice:
+def choose_penalty(course: Fit, build: Builder, solver: Solver, start: np.ndarray) -> PenaltyChoice:
     """The trace penalty of least held-out error on a path, within half of the budget.
 
     `build` makes the objective of some comparisons with a penalty, `start` is the factor to begin with. Where the
@@ -78,7 +77,7 @@ class _Path:
 
     def __init__(
         self,
-        course: Course,
+        course: Fit,
         build: Builder,
         solver: Solver,
         parts: list[tuple[Comparisons, Comparisons]],

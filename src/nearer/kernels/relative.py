@@ -10,13 +10,20 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import Course
-from nearer._fitting.inputs import as_comparisons
-from nearer._fitting.shared import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
-from nearer._utils.blas import one_thread, threads_for
-from nearer._utils.chance import warn_of_trials
-from nearer._utils.finite import LARGEST
+from nearer._fitting.fit import (
+    FITTED,
+    PARAMS,
+    Fit,
+    as_comparisons,
+    check_learnable,
+    check_resolved,
+    that_count,
+    watched,
+)
+from nearer._fitting.models import warn_of_trials
+from nearer._utils.arrays import LARGEST
 from nearer._utils.random import RandomState, generator
+from nearer._utils.runtime import one_thread, threads_for
 from nearer._utils.schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
 from nearer._utils.validation import not_negative, whole
 from nearer.comparisons import Comparisons
@@ -154,7 +161,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         comparisons = as_comparisons(X, y)
         self._check(comparisons)
         with watched(self.verbose, self.callback, self.max_seconds) as (callback, finish):
-            course = Course(
+            course = Fit(
                 that_count(comparisons),
                 self.max_rank or comparisons.n_objects,
                 generator(self.random_state),
@@ -184,13 +191,13 @@ class RelativeKernel(KernelModel, BaseEstimator):
     def _objective(self, comparisons: Comparisons, penalty: float) -> GramObjective:
         return GramObjective(comparisons, find_loss(self.loss), trace_penalty=penalty, max_rank=self.max_rank)
 
-    def _choose(self, course: Course, start: np.ndarray) -> PenaltyChoice:
+    def _choose(self, course: Fit, start: np.ndarray) -> PenaltyChoice:
         if self.trace_penalty != "auto":
             return PenaltyChoice(float(self.trace_penalty), start)
         solver = self._solver(self._objective(course.comparisons, 0.0))
         return choose_penalty(course, self._objective, solver, start)
 
-    def _solve(self, course: Course, objective: Any, choice: PenaltyChoice) -> tuple[np.ndarray, Result]:
+    def _solve(self, course: Fit, objective: Any, choice: PenaltyChoice) -> tuple[np.ndarray, Result]:
         if choice.stopped:
             return choice.factor, course.no_run(objective, choice.factor, choice.stopped)
         course.run.enter("fitting", 1)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from nearer._compiled import kernels_for
-from nearer._utils.finite import relative
+from nearer._utils.arrays import relative
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.objectives.parameters import OneArray

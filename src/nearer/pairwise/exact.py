@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearer._utils.blas import one_thread
-from nearer._utils.distances import read_only
-from nearer._utils.finite import LARGEST
+from nearer._utils.arrays import LARGEST, read_only
+from nearer._utils.runtime import one_thread
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import HingeLoss

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from nearer._compiled.pairwise_reference import MU
-from nearer._utils.distances import row_blocks
+from nearer._utils.arrays import row_blocks
 from nearer._utils.optional import optional
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError

@@ -15,7 +15,7 @@ from nearer._utils.arrays import relative
 from nearer.active._entropy import information_of_normal_odds
 from nearer.comparisons import Comparisons
 from nearer.losses import STE
-from nearer.losses.base import sigmoid
+from nearer.losses.formulas import sigmoid
 from nearer.objectives import PointObjective
 from nearer.solvers import LBFGS, Budget, minimise
 from nearer.starts import random_points, spectral_points

@@ -6,7 +6,7 @@ import numpy as np
 
 from nearer.active._belief import Belief
 from nearer.active._entropy import entropy, entropy_of_odds
-from nearer.losses.base import sigmoid, softplus
+from nearer.losses.formulas import sigmoid, softplus
 
 
 def places_of(

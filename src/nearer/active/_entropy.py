@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.losses.base import sigmoid
+from nearer.losses.formulas import sigmoid
 
 # Gauss and Hermite's rule: the mean over a normal variable, by few values of it
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(21)

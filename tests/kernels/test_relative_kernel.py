@@ -185,13 +185,13 @@ def test_too_few_answers_are_not_held_out():
 
 
 def test_the_documentation_tells_how_the_path_goes():
-    from nearer.kernels import _path
+    from nearer.kernels import _penalty
 
     page = Path(__file__).parents[2] / "docs" / "api" / "kernels.md"
     text = " ".join(page.read_text(encoding="utf-8").split())
     assert '`"auto"` halves it from the least value that leaves nothing but K = 0' in text
     assert "twice in a row does not fall" in text
-    assert (_path._FACTOR, _path._PATIENCE) == (0.5, 2)
+    assert (_penalty._FACTOR, _penalty._PATIENCE) == (0.5, 2)
 
 
 def test_contradicting_answers_leave_nothing_to_learn():

@@ -30,6 +30,7 @@ from nearer.errors import InputError
 from nearer.losses import LOSSES, TSTE, Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
+from nearer.objectives import PointObjective
 from nearer.solvers import (
     LBFGS,
     SOLVERS,
@@ -386,7 +387,7 @@ class OrdinalEmbedding(BaseEstimator):
             raise InputError(f'dtype must be "float64" or "float32", not {self.dtype!r}')
         if not isinstance(self.loss, str) or self.loss != "auto":
             find_loss(self.loss)
-        find_solver(self.solver)
+        find_solver(self.solver, PointObjective)
         self._budget()
 
     def _check(self, comparisons: Comparisons) -> None:

@@ -31,7 +31,7 @@ class Loss(StrEnum):
 
 
 class Solver(StrEnum):
-    """The names of `nearer.solvers.SOLVERS`."""
+    """The names in `nearer.solvers.SOLVERS` that fit an embedding."""
 
     auto = "auto"
     svrg_sbb = "svrg-sbb"

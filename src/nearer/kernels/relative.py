@@ -27,9 +27,8 @@ from nearer.kernels.base import RANK_TOLERANCE, KernelModel
 from nearer.losses import Loss
 from nearer.losses import find as find_loss
 from nearer.objectives import GramObjective
-from nearer.solvers import KERNEL_SOLVERS, Budget, Result, Run, Solver
+from nearer.solvers import Budget, Result, Run, Solver
 from nearer.solvers import find as find_solver
-from nearer.solvers.base import check_fit
 from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
 from nearer.starts import random_points
@@ -202,9 +201,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
 
     def _solver(self, objective: GramObjective) -> Solver:
         if isinstance(self.solver, str) and self.solver == "auto":
-            convex = "convexity" in objective.provides
-            return KERNEL_SOLVERS["accelerated" if convex else "proximal"]
-        return find_solver(self.solver, KERNEL_SOLVERS)
+            return find_solver("accelerated" if "convexity" in objective.provides else "proximal")
+        return find_solver(self.solver, objective)
 
     def _details(
         self, objective: GramObjective, choice: Choice, factor: np.ndarray, result: Result
@@ -253,16 +251,14 @@ class RelativeKernel(KernelModel, BaseEstimator):
             not_negative("trace_penalty", self.trace_penalty)
         if self.max_rank is not None:
             whole("max_rank", self.max_rank)
-        if not isinstance(self.solver, str) or self.solver != "auto":
-            find_solver(self.solver, KERNEL_SOLVERS)
+        find_solver(self.solver)
         self._budget()
 
     def _check(self, comparisons: Comparisons) -> None:
         self._check_settings()
         check_learnable(comparisons)
         check_room(comparisons.n_objects, None, "use OrdinalEmbedding or OnlineKernel(rank=10)")
-        objective = self._objective(that_count(comparisons)[:1], 0.0)  # the mean needs a weight above 0
-        check_fit(self._solver(objective), objective)
+        self._solver(self._objective(that_count(comparisons)[:1], 0.0))  # the mean needs a weight above 0
 
 
 def _starting_factor(

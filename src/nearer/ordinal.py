@@ -30,13 +30,14 @@ from nearer._utils.random import RandomState, generator
 from nearer._utils.runtime import compiling, one_thread
 from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text
 from nearer._utils.validation import not_negative, whole
-from nearer.calibration import CLOSER, LEAST_COMPARISONS, STRENGTHS, Choice, Trials
+from nearer.calibration import CLOSER, STRENGTHS, choose
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import joined
 from nearer.errors import InputError
 from nearer.losses import LOSSES, TSTE, Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
+from nearer.objectives import PointObjective
 from nearer.solvers import (
     LBFGS,
     SOLVERS,
@@ -50,6 +51,7 @@ from nearer.solvers import (
     StabilizedBB,
 )
 from nearer.solvers import find as find_solver
+from nearer.solvers.path import LEAST_COMPARISONS, Choice
 from nearer.solvers.run import Callback
 from nearer.starts import brought_back, random_points, starting_points
 
@@ -287,9 +289,8 @@ class OrdinalEmbedding(BaseEstimator):
             )
             finish(result)
         if choice.errors:
-            least = min(error for errors in choice.errors.values() for error in errors.values())
-            warn_of_trials(least, course.comparisons, choice.n_held_out)
-        self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.l2
+            warn_of_trials(choice.least_error, course.comparisons, choice.n_held_out)
+        self.loss_, self.l2_ = choice.loss.resolved(self.n_components), choice.strength
         self.result_ = replace(result, details=self._details(choice, compile_seconds()))
         self.embedding_ = points
         self.names_ = comparisons.names
@@ -307,12 +308,12 @@ class OrdinalEmbedding(BaseEstimator):
 
         if len(losses) == 1 and l2 != "auto":
             return Choice(losses[0], float(l2), start(losses[0]))
-        return Trials(course, start).choose(losses, STRENGTHS if l2 == "auto" else (float(l2),))
+        return choose(course, start, losses, STRENGTHS if l2 == "auto" else (float(l2),))
 
     def _solve(
         self, course: Fit, init: str | np.ndarray, choice: Choice, goes_on: bool
     ) -> tuple[np.ndarray, Result]:
-        objective = course.objective(choice.loss, choice.l2)
+        objective = course.objective(choice.loss, choice.strength)
         solver, budget = find_solver(self.solver), course.run.budget
         if solver == SOLVERS["auto"] and len(course.comparisons) < LEAST_COMPARISONS:
             solver, budget = _FEW, replace(budget, tol=_FEW_TOL * self.tol)
@@ -356,7 +357,7 @@ class OrdinalEmbedding(BaseEstimator):
         loss = choice.loss.resolved(self.n_components)
         details: dict[str, Any] = {
             "loss": repr(loss),
-            "l2": choice.l2,
+            "l2": choice.strength,
             "solver": self.solver if isinstance(self.solver, str) else repr(self.solver),
             "init": self.init if isinstance(self.init, str) else "array",
         }
@@ -393,7 +394,7 @@ class OrdinalEmbedding(BaseEstimator):
             raise InputError(f'dtype must be "float64" or "float32", not {self.dtype!r}')
         if not isinstance(self.loss, str) or self.loss != "auto":
             find_loss(self.loss)
-        find_solver(self.solver)
+        find_solver(self.solver, PointObjective)
         self._budget()
 
     def _check(self, comparisons: Comparisons) -> None:

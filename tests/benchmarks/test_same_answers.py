@@ -127,8 +127,7 @@ def test_a_tolerance_of_its_own_needs_a_reason():
 
 def test_every_loss_solver_and_strategy_has_cases():
     assert set(embeddings.LOSSES) == set(losses.LOSSES)
-    assert set(embeddings.SOLVERS) == set(solvers.SOLVERS)
-    assert set(kernels.KERNEL_SOLVERS) == set(solvers.KERNEL_SOLVERS)
+    assert {*embeddings.SOLVERS, *kernels.KERNEL_SOLVERS} == set(solvers.SOLVERS)
     assert set(pairs.PAIRWISE_SOLVERS) == set(PAIRWISE_SOLVERS)
     assert set(pairs.MARGIN_LOSSES) == set(losses.MARGIN_LOSSES)
     assert set(around.STRATEGIES) == set(active.STRATEGIES)

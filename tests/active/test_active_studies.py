@@ -115,7 +115,7 @@ def test_a_study_has_an_error_for_every_strategy_repetition_and_checkpoint():
 
 
 def test_the_same_seed_plays_the_same_study_whoever_else_plays():
-    settings = {"n_answers": 60, "repeats": 2, "random_state": 5}
+    settings = {"n_answers": 60, "checkpoints": [30, 60], "repeats": 2, "random_state": 5}
     oracle = PlantedOracle(10, n_held_out=300)
     both = play(oracle, ["random", "arr"], **settings)
     alone = play(oracle, "arr", **settings)
@@ -237,7 +237,7 @@ def test_the_picture_shows_every_strategy():
         (lambda: RecordedOracle(Comparisons([[0, 1, 2, 3]])), ["triplets", "quadruplets"]),
         (lambda: RecordedOracle(Comparisons(np.empty((0, 3), int), 5)), ["at least one"]),
         (lambda: play(PlantedOracle(9), [], n_answers=9), ["strategies", "at least one"]),
-        (lambda: play(PlantedOracle(9), ["arr", "arr"], n_answers=9), ["strategies", "twice"]),
+        (lambda: play(PlantedOracle(9), ["arr", "arr"], n_answers=9), ["'arr'", "twice", "once"]),
         (lambda: play(PlantedOracle(9), "best", n_answers=9), ["strategy", "adaptive", "'best'"]),
         (lambda: play(PlantedOracle(9), n_answers=0), ["n_answers", "1", "not 0"]),
         (lambda: play(PlantedOracle(9), n_answers=9, batch=0), ["batch", "1", "not 0"]),

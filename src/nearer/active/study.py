@@ -228,7 +228,8 @@ def _checked_strategies(strategies: str | Strategy | Sequence[str | Strategy]) -
         strategy.name if names.count(strategy.name) == 1 else repr(strategy): strategy for strategy in found
     }
     if len(named) < len(found):
-        raise InputError("strategies contains the same strategy twice: give each once")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the strategy {twice!r} is given twice: give each once")
     return named
 
 

@@ -403,7 +403,7 @@ def test_bad_comparisons_are_refused(fitted):
         nearer.OrdinalEmbedding().fit(Comparisons([[0, 1, 2]]), [1])
     with refused(41, 40):
         fitted.predict(Comparisons([[0, 1, 40]]))
-    with refused("'a'", "give indices"):
+    with refused("'a'", "indices"):
         fitted.predict([("c", "b", "a")])
 
 

@@ -214,7 +214,7 @@ F = AllPairs(*plain.drawn()[:2], "hinge", 0.1)
         (F, {"max_iterations": 0}, ["max_iterations", "1 or more"]),
         (F, {"max_seconds": -1}, ["max_seconds", "above 0"]),
         (F, {"start": np.zeros(3)}, ["start", r"\(3,\)", r"\(4,\)"]),
-        (F.with_loss(Kinked()), {}, ["'kinked'", "bend"]),
+        (F.with_loss(Kinked()), {}, ["'kinked'", "second_derivative"]),
         *((F, {"start": np.full(4, number)}, ["start", "smaller"]) for number in (np.nan, np.inf, 1e101)),
     ],
 )

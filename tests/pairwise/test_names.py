@@ -10,7 +10,7 @@ from nearer import AUCClassifier, PairwiseLearner
 from nearer.errors import InputError
 from nearer.objectives import AllPairs
 from nearer.objectives.stochastic_pairs import TwoClassPairs
-from nearer.solvers import DSGD, OLP, OPAUC, SOLAM, SOLVERS, AdaDSG, Exact, find, solve_exact, that_fit
+from nearer.solvers import DSGD, OLP, OPAUC, SOLAM, SOLVERS, AdaDSG, Exact, find, fitting, solve_exact
 
 ROOT = Path(__file__).parents[2]
 #: those of two classes, walked or drawn, and those that need the sum over all pairs
@@ -19,8 +19,8 @@ SUMMING = ("batch", "lbfgs", "exact")
 
 
 def test_names():
-    assert tuple(that_fit(TwoClassPairs.PROVIDES)) == WALKING
-    assert tuple(that_fit(AllPairs.PROVIDES)) == SUMMING
+    assert tuple(fitting(TwoClassPairs)) == WALKING
+    assert tuple(fitting(AllPairs)) == SUMMING
     solvers = {solver.name: solver for solver in (AdaDSG(), DSGD(), OLP(), OPAUC(), SOLAM(), Exact())}
     assert {name: SOLVERS[name] for name in solvers} == solvers
     assert find(OLP(buffer=10)) == OLP(buffer=10)

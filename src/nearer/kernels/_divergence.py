@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from nearer._utils.finite import LARGEST
+from nearer._utils.arrays import LARGEST
+from nearer._utils.text import warn
 from nearer._utils.validation import at_most
-from nearer._utils.warning import warn
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._utils.distances import compared_distances
+from nearer._utils.arrays import compared_distances
 from nearer.kernels._forms import Factored, Whole
 from nearer.kernels._full import FullKernel
 from nearer.kernels.base import KernelModel, kernel_distances, leading_eigenpairs

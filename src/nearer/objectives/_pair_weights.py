@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._compiled.pairwise_reference import COUNT, MASS, MU, SCALE, TOTAL, A, T, bend_of
+from nearer._compiled.pairwise_reference import COUNT, MASS, MU, SCALE, TOTAL, A, T, step_curvature
 from nearer.losses.margins import MarginLoss
 
 #: the t-th iterate weighs t**3 in the average: half of the weight is on the last sixth of them
@@ -107,4 +107,4 @@ def floor_of(numbers: dict[str, float], loss: MarginLoss, factor: float) -> floa
     """Return the floor of the steps: `factor` * mean squared distance of a pair * largest curvature of the loss."""
     spread = numbers.get("distance", 0.0) / max(numbers.get("distances", 0.0), 1)
     # rows that are all equal teach nothing, at any length of step
-    return factor * bend_of(loss) * spread if spread > 0 else 1.0
+    return factor * step_curvature(loss) * spread if spread > 0 else 1.0

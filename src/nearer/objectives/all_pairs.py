@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class AllPairs:
     """
 
     parameters = OneArray()
-    PROVIDES: ClassVar[frozenset[str]] = frozenset(
+    provides: frozenset[str] = frozenset(
         {
             "value_and_gradient",
             "dtype",
@@ -120,6 +120,8 @@ class AllPairs:
 
     def _use(self, loss: MarginLoss) -> None:
         self.loss = loss
+        if not self.has_curvature:
+            self.provides = type(self).provides - {"hessian"}
         self._sums: PairSums = pair_sums(loss)
         if self._sums.visits_pairs and self.n_pairs > _MOST_PAIRS:
             raise InputError(
@@ -127,11 +129,6 @@ class AllPairs:
                 f"samples make {self.n_pairs:,}: take fewer samples, the loss 'squared-hinge', which has no such "
                 f"limit, or a solver that draws pairs"
             )
-
-    @property
-    def provides(self) -> frozenset[str]:
-        """Return what solvers may ask for."""
-        return self.PROVIDES if self.has_curvature else self.PROVIDES - {"hessian"}
 
     def initial(self, rng: np.random.Generator) -> np.ndarray:
         """Return weights to begin with: zeros, whatever is drawn."""
@@ -148,7 +145,7 @@ class AllPairs:
     @property
     def has_curvature(self) -> bool:
         """Whether the loss has a second derivative."""
-        return type(self.loss).bend is not MarginLoss.bend
+        return type(self.loss).second_derivative is not MarginLoss.second_derivative
 
     @property
     def quadratic(self) -> bool:

@@ -77,18 +77,13 @@ class PairObjective(ABC):
         chunks need. Otherwise they carry out their whole schedule.
     """
 
-    PROVIDES: ClassVar[frozenset[str]] = frozenset({"pair_walk", "loss", "regularization", "stream"})
+    provides: ClassVar[frozenset[str]] = frozenset({"pair_walk", "loss", "regularization", "stream"})
     parameters: OneArray = BoundedArray()
 
     def __init__(self, n_rows: int, loss: MarginLoss, regularization: float, stream: bool):
         not_negative("regularization", regularization)
         self.n_terms, self.loss = n_rows, loss
         self.regularization, self.stream = regularization, stream
-
-    @property
-    def provides(self) -> frozenset[str]:
-        """Return what solvers may ask for."""
-        return self.PROVIDES
 
     @property
     @abstractmethod
@@ -143,7 +138,7 @@ class TwoClassPairs(PairObjective):
     1.0
     """
 
-    PROVIDES = PairObjective.PROVIDES | {"pairs", "count_rows"}
+    provides = PairObjective.provides | {"pairs", "count_rows"}
 
     def __init__(self, pairs: Pairs, loss: MarginLoss, regularization: float = 0.01, stream: bool = False):
         super().__init__(pairs.n_rows, loss, regularization, stream)

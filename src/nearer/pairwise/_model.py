@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.shared import watched
+from nearer._fitting.fit import watched
 from nearer._utils.random import RandomState, generator
 from nearer._utils.schema import (
     COUNT,
@@ -203,7 +203,7 @@ class PairwiseModel(BaseEstimator):
         if self.callback is not None and not callable(self.callback):
             raise InputError(f"callback must be a function or None, not {self.callback!r}")
         solver = self._solver()
-        if is_network(self.model) and not solver.requires <= NetworkPairs.PROVIDES:
+        if is_network(self.model) and not solver.requires <= NetworkPairs.provides:
             raise unsuited(solver, NetworkPairs)
         budget = Budget(max_seconds=self.max_seconds, tol=0)
         components = getattr(self, "n_components", None)
@@ -228,7 +228,7 @@ class PairwiseModel(BaseEstimator):
         """Return the solver; refuse other parameters that all estimators of pairs have."""
         not_negative("regularization", self.regularization)
         check_scale(self.scale)
-        return find(self.solver, provided=(TwoClassPairs.PROVIDES, AllPairs.PROVIDES))
+        return find(self.solver, TwoClassPairs, AllPairs)
 
     def _check(self) -> None:
         """Refuse parameters that an estimator has besides these."""

@@ -14,7 +14,7 @@ from nearer.objectives.metric_pairs import MetricPairs
 from nearer.objectives.pair_rows import LazyRows, Pairs
 from nearer.objectives.pair_sources import Alike, Asked, Dealer, Graded, OwnPairs, Source, TwoClasses
 from nearer.objectives.stochastic_pairs import DrawnPairs, TwoClassPairs
-from nearer.solvers import Solver, State, that_fit
+from nearer.solvers import Solver, State, fitting
 
 if TYPE_CHECKING:
     from nearer.pairwise.learning import Setting
@@ -184,7 +184,7 @@ def maker_for(solver: Solver, task: Task, X: Any) -> Maker:
     """Return the maker of the first objective that provides what the solver needs; refuse if there is none."""
     makers = task.makers(X)
     for kind, make in makers.items():
-        if solver.requires <= kind.PROVIDES:  # type: ignore[attr-defined]
+        if solver.requires <= kind.provides:  # type: ignore[attr-defined]
             return make
     raise unsuited(
         solver,
@@ -195,7 +195,7 @@ def maker_for(solver: Solver, task: Task, X: Any) -> Maker:
 
 def unsuited(solver: Solver, *kinds: Any, about: str = "") -> InputError:
     """Return the refusal of a solver that none of these objectives suits."""
-    names = [repr(name) for name in that_fit(*(kind.PROVIDES for kind in kinds))]
+    names = [repr(name) for name in fitting(*kinds)]
     too_many = f", and {about} are too many to hold at once" if about else ""
     return InputError(
         f"the solver {solver.name!r} does not work for this kind of pair and model{too_many}: choose "

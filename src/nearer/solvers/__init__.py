@@ -2,8 +2,9 @@
 
 >>> find("svrg-sbb") == SVRG(step="sbb")
 True
->>> find("adadsg").requires <= find("dsgd").requires
-True
+>>> from nearer.objectives import PointObjective
+>>> fitting(PointObjective)
+['auto', 'svrg-sbb', 'svrg-sbb0', 'svrg-sbb-restarts', 'svrg', 'sgd', 'adam', 'batch', 'lbfgs']
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from nearer.errors import InputError
+from nearer.objectives.base import Objective
 from nearer.solvers.accelerated import AcceleratedProximalGradient
 from nearer.solvers.adam import Adam
-from nearer.solvers.base import Solver, minimise
+from nearer.solvers.base import Solver, check_fit, minimise
 from nearer.solvers.gradient_descent import GradientDescent
 from nearer.solvers.lbfgs import LBFGS
 from nearer.solvers.phases import Phases
@@ -90,18 +92,14 @@ _SOLVERS: dict[str, Solver | str] = {
     "opauc": "OPAUC",
     "solam": "SOLAM",
     "exact": "Exact",
-}
-#: all solvers by name; which of them an estimator takes follows from what its objective provides
-SOLVERS: Mapping[str, Solver] = _Table(_SOLVERS)
-#: those of kernels
-KERNEL_SOLVERS: dict[str, Solver] = {
     "accelerated": AcceleratedProximalGradient(),
     "proximal": ProximalGradient(),
 }
+#: all solvers by name; `fitting` returns those for an objective
+SOLVERS: Mapping[str, Solver] = _Table(_SOLVERS)
 
 __all__ = [
     "DSGD",
-    "KERNEL_SOLVERS",
     "LBFGS",
     "OLP",
     "OPAUC",
@@ -129,41 +127,41 @@ __all__ = [
     "StepRule",
     "Stop",
     "find",
+    "fitting",
     "minimise",
     "solve_exact",
-    "that_fit",
 ]
 
 
-def that_fit(*provided: frozenset[str], among: Mapping[str, Solver] = SOLVERS) -> dict[str, Solver]:
-    """Return the solvers by name that need no more than what one of several objectives provides.
+def fitting(*objectives: Objective | type[Objective]) -> list[str]:
+    """Return the names of the solvers that fit one of these objectives: it provides what they require."""
+    return [name for name, solver in SOLVERS.items() if _fits(solver, objectives)]
 
-    >>> list(that_fit(frozenset({"value_and_gradient", "dtype"})))
-    ['batch', 'lbfgs']
+
+def _fits(solver: Solver, objectives: tuple[Any, ...]) -> bool:
+    return any(solver.requires <= objective.provides for objective in objectives)
+
+
+def find(solver: str | Solver, *objectives: Objective | type[Objective]) -> Solver:
+    """Return the solver with a name, or the object itself, and check that it fits one of the objectives.
+
+    Parameters
+    ----------
+    solver : str or Solver
+        A name in `SOLVERS`, or a solver.
+    *objectives : Objective or its class
+        What the solver may have to minimise; an InputError names the solvers that fit.
     """
-    return {
-        name: solver for name, solver in among.items() if any(solver.requires <= names for names in provided)
-    }
-
-
-def find(
-    solver: str | Solver,
-    among: Mapping[str, Solver] = SOLVERS,
-    provided: tuple[frozenset[str], ...] | None = None,
-) -> Solver:
-    """Return the solver for a name, or the object itself.
-
-    `provided` is what each objective that it may be for provides; a refusal names only solvers that fit one of them.
-    """
-    if isinstance(solver, Solver):
-        return solver
-    if isinstance(solver, str) and solver in among:
-        return among[solver]
-    if isinstance(solver, type) and issubclass(solver, Solver):
+    found = SOLVERS.get(solver) if isinstance(solver, str) else solver
+    if isinstance(found, type) and issubclass(found, Solver):
         raise InputError(
-            f"solver must be an object, not the class {solver.__name__}: write {solver.__name__}()"
+            f"solver must be an object, not the class {found.__name__}: write {found.__name__}()"
         )
-    names = among if provided is None else that_fit(*provided, among=among)
-    raise InputError(
-        f"solver must be one of {', '.join(names)} or a nearer.solvers.Solver object, not {solver!r}"
-    )
+    if not isinstance(found, Solver):
+        names = fitting(*objectives) if objectives else SOLVERS
+        raise InputError(
+            f"solver must be one of {', '.join(names)} or a nearer.solvers.Solver object, not {solver!r}"
+        )
+    if objectives and not _fits(found, objectives):
+        check_fit(found, objectives[0])
+    return found

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nearer._utils.blas import one_thread
-from nearer._utils.interrupts import interrupted, noting
+from nearer._utils.runtime import interrupted, noting, one_thread
 from nearer._utils.schema import Fields, Settings
 from nearer.errors import InputError
 from nearer.objectives.base import Objective
@@ -45,16 +44,20 @@ class Solver(ABC):
         """Descend from x, which may be overwritten; return the last parameters."""
 
 
-def check_fit(solver: Solver, objective: Objective) -> None:
-    """Refuse, before any work, an objective that lacks what the solver needs."""
-    missing = sorted(solver.requires - objective.provides)
+def check_fit(solver: Solver, objective: Objective | type[Objective]) -> None:
+    """Refuse, before any work, an objective (or a class of them) that lacks what the solver needs."""
+    missing = sorted(solver.requires - objective.provides)  # type: ignore[operator]
     if missing:
+        from nearer.solvers import fitting  # the table of all solvers, which needs this module
+
+        kind = objective if isinstance(objective, type) else type(objective)
+        names = ", ".join(fitting(objective))
         raise InputError(
-            f"the solver {solver.name!r} needs {', '.join(missing)}, which "
-            f"{type(objective).__name__} does not provide: choose another solver"
+            f"the solver {solver.name!r} needs {', '.join(missing)}, which {kind.__name__} does not provide: "
+            f"choose {names or 'another solver'}"
         )
-    if solver.losses is not None:
-        loss = objective.loss.name  # type: ignore[attr-defined]  # such solvers require it
+    if solver.losses is not None and not isinstance(objective, type):
+        loss: str = objective.loss.name  # type: ignore[attr-defined]  # such solvers require it
         if loss not in solver.losses:
             raise InputError(
                 f"the solver {solver.name!r} minimises the loss {' or '.join(sorted(solver.losses))} only, not "

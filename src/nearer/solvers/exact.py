@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nearer._utils.blas import threads_for
-from nearer._utils.finite import LARGEST
+from nearer._utils.arrays import LARGEST
+from nearer._utils.runtime import threads_for
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import HingeLoss
@@ -101,8 +101,8 @@ class Exact(Solver):
             raise InputError("the exact solver needs an L2 term: give l2 a value above 0, 1e-6 for instance")
         if not _rounded(objective, 1.0).has_curvature:
             raise InputError(
-                f"the exact solver needs second derivatives, and the loss {objective.loss.name!r} has no method bend: "
-                f"write one, or take a solver that draws pairs"
+                f"the exact solver needs second derivatives, and the loss {objective.loss.name!r} has no method "
+                f"second_derivative: write one, or take a solver that draws pairs"
             )
         if not (np.abs(x) <= LARGEST).all():  # NaN compares false and is refused as well
             raise InputError(

@@ -69,7 +69,7 @@ class PairwiseLearner(PairwiseModel):
         "olp", "opauc" and "solam" are for "auc"; "opauc" and "solam" for the square loss; "exact" for "auc" and
         "ranking". With metrics, functions and networks: "adadsg" or "dsgd".
     regularization : float
-        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` added to the mean loss. Weights are those of columns of size 1
+        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` of the objective. Weights are those of columns of size 1
         or, where most numbers are 0, of rows whose usual length is 1, unless `scale=False`.
     scale : "auto" or bool
         Whether each column is divided by the size of its numbers before learning: columns in larger units would

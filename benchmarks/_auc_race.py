@@ -13,11 +13,10 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks._auc_data import Rows, split
 from nearer.losses.margins import find_margin_loss
-from nearer.pairwise import AdaDSG, PairProgress
-from nearer.pairwise.base import PairSolver
-from nearer.pairwise.pairs import Pairs
+from nearer.objectives.pair_rows import Pairs
+from nearer.objectives.stochastic_pairs import TwoClassPairs
 from nearer.pairwise.scoring import share_in_order
-from nearer.pairwise.state import Limits, State
+from nearer.solvers import AdaDSG, Budget, Progress, Result, Solver, minimise
 
 T = TypeVar("T")
 
@@ -47,7 +46,7 @@ def problem(name: str, trial: int) -> Problem:
 class Entry:
     """A solver that takes part, with all that it depends on."""
 
-    solver: PairSolver
+    solver: Solver
     loss: str = "hinge"
     regularization: float = 0.01
     steps: int | None = None  # of the whole run, where the solver's schedule would make more
@@ -58,15 +57,16 @@ class Entry:
         of: Problem,
         seed: int,
         steps: int | None = None,
-        callback: Callable[[PairProgress], Any] | None = None,
-    ) -> State:
-        """What the solver gives after so many steps: shuffling included, checks of the input not."""
+        callback: Callable[[Progress], Any] | None = None,
+    ) -> tuple[np.ndarray, Result]:
+        """Return weights after so many steps, and the course: shuffling included, checks of the input not."""
         rng = np.random.default_rng([seed, 2])
         pairs = Pairs.from_labels(of.X, of.y > 0, rng)
         steps = self.steps if steps is None else steps
-        limits = None if steps is None else Limits(steps=steps)
-        loss = find_margin_loss(self.loss)
-        return self.solver.run(pairs, loss, self.regularization, rng, limits=limits, callback=callback)
+        objective = TwoClassPairs(pairs, find_margin_loss(self.loss), self.regularization)
+        budget = Budget(max_evaluations=steps)
+        x = objective.initial(rng)
+        return minimise(self.solver, objective, x, budget=budget, rng=rng, callback=callback)
 
 
 def cpu(work: Callable[[], T], repeats: int = 1) -> tuple[float, T]:
@@ -143,7 +143,7 @@ class _Looks:
         self._at = sorted({*at, *keep}, reverse=True)
         self.seconds, self._resumed = 0.0, time.process_time()
 
-    def __call__(self, progress: PairProgress) -> None:
+    def __call__(self, progress: Progress) -> None:
         self.pause()
         if self._at and progress.steps >= self._at[-1]:
             while self._at and progress.steps >= self._at[-1]:
@@ -179,8 +179,8 @@ def race(
     if entry.short_runs:
         for mark in at:
             if mark <= short:
-                seconds, state = cpu(partial(entry.run, of, seed, mark), 2)
-                curve.add(mark, seconds, of.auc(of.X_test @ state.w))
+                seconds, (w, _) = cpu(partial(entry.run, of, seed, mark), 2)
+                curve.add(mark, seconds, of.auc(of.X_test @ w))
         at = [mark for mark in at if mark > short]
     long_run = _watched(entry, of, seed, at, keep, None)
     if again > short:
@@ -202,11 +202,11 @@ def _watched(
     """The points of one run, its last one included."""
     curve = Curve()
     looks = _Looks(of, curve, at, keep)
-    state = entry.run(of, seed, steps, callback=looks)
+    w, result = entry.run(of, seed, steps, callback=looks)
     looks.pause()
-    if not curve.steps or curve.steps[-1] < state.steps:
-        curve.add(state.steps, looks.seconds, of.auc(of.X_test @ state.w))
-    curve.weights[state.steps] = state.w
+    if not curve.steps or curve.steps[-1] < result.n_evaluations:
+        curve.add(result.n_evaluations, looks.seconds, of.auc(of.X_test @ w))
+    curve.weights[result.n_evaluations] = w
     return curve
 
 

@@ -13,10 +13,10 @@ from benchmarks._generated import World
 from nearer import PairwiseLearner
 from nearer.losses.margins import HingeLoss
 from nearer.objectives.all_pairs import AllPairs
-from nearer.pairwise import DSGD, AdaDSG, Exact
-from nearer.pairwise.pairs import Pairs
+from nearer.objectives.pair_rows import Pairs
+from nearer.objectives.stochastic_pairs import TwoClassPairs
 from nearer.pairwise.scoring import share_in_order
-from nearer.pairwise.state import Limits
+from nearer.solvers import DSGD, AdaDSG, Budget, minimise, solve_exact
 
 #: c of the L2 term, and the loss, of all rivals
 REGULARIZATION, LOSS = 0.01, HingeLoss()
@@ -62,14 +62,15 @@ class Problem:
         began = time.process_time()
         pairs = Pairs.from_labels(self.X, self.y, rng)
         ready = time.process_time()
-        state = solver.run(pairs, LOSS, REGULARIZATION, rng, limits=Limits(steps))
-        return Run(state.w, state.steps, ready - began, time.process_time() - ready)
+        objective, budget = TwoClassPairs(pairs, LOSS, REGULARIZATION), Budget(max_evaluations=steps)
+        w, result = minimise(solver, objective, objective.initial(rng), budget=budget, rng=rng)
+        return Run(w, result.n_evaluations, ready - began, time.process_time() - ready)
 
     def exact(self) -> Run:
         """The minimum over all pairs; each step is an iteration of Newton's method."""
         began = time.process_time()
-        state = Exact(tol=1e-3).minimise(self.objective)
-        return Run(state.w, state.stage, 0.0, time.process_time() - began)
+        found = solve_exact(self.objective, tol=1e-3)
+        return Run(found.w, found.iterations, 0.0, time.process_time() - began)
 
     def stream(self, chunk: int) -> Iterator[Run]:
         """One pass by `partial_fit`, looked at whenever there are `FACTOR` times as many chunks."""

@@ -17,10 +17,10 @@ from benchmarks._climbing import LOSS
 from benchmarks._generated import World
 from benchmarks._store import FOLDER
 from nearer import PairwiseLearner
+from nearer.objectives._pair_walks import Walker
+from nearer.objectives._pair_weights import LinearWeights, rule_of
+from nearer.objectives.pair_rows import Pairs
 from nearer.pairwise import AdaDSG
-from nearer.pairwise._walker import Walker
-from nearer.pairwise._weights import LinearWeights, rule_of
-from nearer.pairwise.pairs import Pairs
 
 #: how memory may be asked for: rows copied in the order of the walk, rows left where they are, chunks of a stream
 WAYS = ("fit, ordered", "fit, random", "stream")

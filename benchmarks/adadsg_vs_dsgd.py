@@ -50,7 +50,7 @@ from benchmarks._runner import Job, rotated
 from benchmarks._store import Cell
 from benchmarks._tables import Table
 from nearer.objectives.all_pairs import AllPairs
-from nearer.pairwise import DSGD, AdaDSG, PairProgress, solve_exact
+from nearer.solvers import DSGD, AdaDSG, Progress, solve_exact
 
 SETTINGS: dict[str, Any] = {
     "data": list(SETS),
@@ -214,7 +214,7 @@ def _passes(of: race.Problem, entry: race.Entry, seed: int) -> tuple[float, floa
     """CPU seconds of the first of four passes, and of a later one on average."""
     clock: list[float] = []
 
-    def look(progress: PairProgress) -> None:
+    def look(progress: Progress) -> None:
         if progress.steps >= (1 + 3 * len(clock)) * len(of.y):  # after the first pass, and after the fourth
             clock.append(time.process_time())
 

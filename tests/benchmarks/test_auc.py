@@ -101,9 +101,9 @@ def test_points_of_a_curve_are_those_of_runs_that_end_there(problem):
     curve = _auc_race.race(entry, problem, 0, [256, 1000, 4000], keep=[3000], short=1000)
     assert curve.steps[:2] == [256, 1000]
     for steps, auc in zip(curve.steps, curve.auc, strict=True):
-        assert auc == pytest.approx(problem.auc(problem.X_test @ entry.run(problem, 0, steps).w), abs=1e-5)
+        assert auc == pytest.approx(problem.auc(problem.X_test @ entry.run(problem, 0, steps)[0]), abs=1e-5)
     assert curve.steps[-1] == _auc_race.stage_ends(entry.solver, 3000)[-1]
-    np.testing.assert_array_equal(curve.weights[3000], entry.run(problem, 0, 3000).w)
+    np.testing.assert_array_equal(curve.weights[3000], entry.run(problem, 0, 3000)[0])
 
 
 def test_looks_do_not_count(problem, monkeypatch):

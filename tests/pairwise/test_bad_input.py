@@ -9,7 +9,8 @@ from scipy import sparse
 
 from nearer import AUCClassifier, PairwiseLearner
 from nearer.errors import InputError
-from nearer.pairwise import PAIRWISE_SOLVERS, AdaDSG, Network, RandomFourier
+from nearer.pairwise import AdaDSG, Network, RandomFourier
+from tests.pairwise.test_names import WALKING
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 4))
@@ -126,7 +127,7 @@ def test_classes_that_change_in_a_stream(model):
         stream.partial_fit(X, Y, classes=[1, 2])
 
 
-@pytest.mark.parametrize("solver", PAIRWISE_SOLVERS)
+@pytest.mark.parametrize("solver", [*WALKING, "exact"])
 @pytest.mark.parametrize("scale", [1e100, 1e140])
 def test_units_of_any_size(solver, scale):
     settings = {"loss": "square", "solver": solver, "held_out": 0}
@@ -159,7 +160,7 @@ def test_single_precision_has_large_numbers_too():
     assert auc().fit(scaled, Y).score(scaled, Y) == pytest.approx(auc().fit(X, Y).score(X, Y), abs=0.01)
 
 
-@pytest.mark.parametrize("solver", [name for name in PAIRWISE_SOLVERS if name != "exact"])
+@pytest.mark.parametrize("solver", WALKING)
 def test_a_stream_of_dense_and_sparse_chunks(solver):
     stream, dense = (auc(loss="square", solver=solver) for _ in range(2))
     for number, start in enumerate(range(0, 300, 20)):

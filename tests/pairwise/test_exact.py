@@ -7,7 +7,7 @@ from scipy import sparse
 from nearer.errors import InputError
 from nearer.losses import MARGIN_LOSSES, MarginLoss
 from nearer.objectives import AllPairs
-from nearer.pairwise import Exact, _newton, solve_exact
+from nearer.solvers import Exact, exact, minimise, solve_exact
 from tests.pairwise import plain
 
 EVERY_LOSS = pytest.mark.parametrize("loss", MARGIN_LOSSES)
@@ -75,7 +75,7 @@ def test_many_features_and_sparse_rows(loss, dtype, monkeypatch):
     X[np.abs(X) < 0.5] = 0
     X = X.astype(dtype)
     small = solve_exact(AllPairs(X, y, loss, 1e-3), tol=1e-5)
-    monkeypatch.setattr(_newton, "MOST_DENSE", 10)
+    monkeypatch.setattr(exact, "MOST_DENSE", 10)
     large = solve_exact(AllPairs(sparse.csr_array(X), y, loss, 1e-3), tol=1e-5)
     assert large.converged
     assert large.value == pytest.approx(small.value, rel=2e-5)
@@ -149,31 +149,26 @@ def test_ways_to_stop():
     found = solve_exact(f, callback=lambda progress: seen.append(progress) or len(seen) == 3)
     assert found.stop_reason == "callback"
     assert not found.converged
-    assert [progress.iteration for progress in seen] == [0, 1, 2]
-    assert seen[-1].gap == found.gap
-    np.testing.assert_array_equal(seen[-1].w, found.w)
+    assert [progress.epoch for progress in seen] == [0, 1, 2]
+    assert (seen[-1].gap, seen[-1].objective) == (found.gap, found.value)
+    np.testing.assert_array_equal(seen[-1].parameters, found.w)
     assert not seen[-1].w.flags.writeable  # or a callback could spoil the fit
 
 
-def test_more_than_the_digits_allow_ends_by_itself():
+def test_a_fit_beyond_the_digits_ends_and_does_not_claim_to_have_converged():
     X, y, _ = plain.drawn(n=30)
-    found = solve_exact(AllPairs(X, y, "hinge", 1e-3), tol=1e-17, max_iterations=1000)
-    assert found.stop_reason in ("precision", "tolerance")
-    assert found.gap < 1e-9
-
-
-def test_a_fit_beyond_the_digits_does_not_claim_to_have_converged():
-    X, y, _ = plain.drawn(n=30)
-    state = Exact(tol=1e-17, max_iterations=1000).minimise(AllPairs(X, y, "hinge", 1e-3))
-    assert state.stop_reason == "precision"
-    assert state.numbers["gap"] > 1e-17 * state.history["loss"][-1]
+    f = AllPairs(X, y, "hinge", 1e-3)
+    _, result = minimise(Exact(tol=1e-17, max_iterations=1000), f, np.zeros(4))
+    assert result.stop_reason == "precision"
+    assert 1e-17 * result.objective < result.details["gap"] < 1e-9
+    assert solve_exact(f, tol=1e-6).stop_reason == "tolerance"
 
 
 def test_interruption_keeps_the_best():
     X, y, _ = plain.drawn(n=300)
 
     def interrupt(progress):
-        if progress.iteration == 2:
+        if progress.epoch == 2:
             raise KeyboardInterrupt
 
     found = solve_exact(AllPairs(X, y, "hinge", 1e-3), callback=interrupt)
@@ -208,26 +203,21 @@ class Kinked(MarginLoss):
         return -(margin < 2).astype(float)
 
 
-def test_what_is_refused():
-    X, y, _ = plain.drawn()
-    with pytest.raises(InputError, match="the exact solver needs an L2 term"):
-        solve_exact(AllPairs(X, y))
-    f = AllPairs(X, y, "hinge", 0.1)
-    with pytest.raises(InputError, match="tol must be a number above 0"):
-        solve_exact(f, tol=0)
-    with pytest.raises(InputError, match="max_iterations must be a whole number"):
-        solve_exact(f, max_iterations=0)
-    with pytest.raises(InputError, match="max_seconds"):
-        solve_exact(f, max_seconds=-1)
-    with pytest.raises(InputError, match=r"start has shape \(3,\), but X has 4 columns"):
-        solve_exact(f, start=np.zeros(3))
-    with pytest.raises(InputError, match="the loss 'kinked' has no method second_derivative"):
-        solve_exact(f.with_loss(Kinked()))
+F = AllPairs(*plain.drawn()[:2], "hinge", 0.1)
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf, 1e101, -1e300])
-def test_starts_that_overflow_are_refused(number):
-    rng = np.random.default_rng(0)
-    f = AllPairs(rng.normal(size=(20, 4)), np.arange(20) % 2, "logistic", l2=0.1)
-    with pytest.raises(InputError, match="start holds NaN or numbers above"):
-        solve_exact(f, start=np.full(4, number))
+@pytest.mark.parametrize(
+    ("objective", "settings", "names"),
+    [
+        (AllPairs(*plain.drawn()[:2]), {}, ["l2", "above 0"]),
+        (F, {"tol": 0}, ["tol", "above 0"]),
+        (F, {"max_iterations": 0}, ["max_iterations", "1 or more"]),
+        (F, {"max_seconds": -1}, ["max_seconds", "above 0"]),
+        (F, {"start": np.zeros(3)}, ["start", r"\(3,\)", r"\(4,\)"]),
+        (F.with_loss(Kinked()), {}, ["'kinked'", "second_derivative"]),
+        *((F, {"start": np.full(4, number)}, ["start", "smaller"]) for number in (np.nan, np.inf, 1e101)),
+    ],
+)
+def test_what_is_refused(objective, settings, names):
+    with pytest.raises(InputError, match=".*".join(names)):
+        solve_exact(objective, **settings)

@@ -114,7 +114,7 @@ def test_the_callback_sees_the_course_and_ends_it(two_classes):
     assert model.result_.stop_reason == "callback"
     assert seen[-1][0] == model.result_.n_evaluations < 8000
     assert seen[0][1] == (8,)
-    exact = PairwiseLearner(solver="exact", callback=lambda progress: progress.stage >= 2).fit(X, y)
+    exact = PairwiseLearner(solver="exact", callback=lambda progress: progress.epoch >= 2).fit(X, y)
     assert exact.result_.stop_reason == "callback"
 
 
@@ -155,12 +155,16 @@ def test_ctrl_c_in_a_stream_interrupts_after_the_chunk_is_kept(two_classes):
     assert model.score(X, y) > 0.8
 
 
-def test_an_interruption_by_the_callback_itself_is_the_users(two_classes):
+def test_an_interruption_raised_by_the_callback_is_like_ctrl_c(two_classes):
     def raising(progress):
         raise KeyboardInterrupt
 
+    model = PairwiseLearner(callback=raising, random_state=0).fit(*two_classes)
+    assert model.result_.stop_reason == "interrupted"
+    assert model.result_.n_evaluations > 0
+    assert model.coef_.any()
     with pytest.raises(KeyboardInterrupt):
-        PairwiseLearner(callback=raising).fit(*two_classes)
+        model.partial_fit(*two_classes)
 
 
 def test_verbose_shows_a_bar(two_classes, capsys):

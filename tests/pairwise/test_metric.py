@@ -15,9 +15,9 @@ from nearer._compiled.pairwise_reference import SCALE
 from nearer.errors import InputError
 from nearer.losses import MARGIN_LOSSES, HingeLoss, LogisticLoss
 from nearer.losses.margins import MarginLoss
+from nearer.objectives._pair_weights import rule_of
+from nearer.objectives.pair_rows import sparse_arrays
 from nearer.pairwise import AdaDSG
-from nearer.pairwise._weights import rule_of
-from nearer.pairwise.pairs import sparse_arrays
 from tests.registries import MARGIN_LOSSES as LOSS_OBJECTS
 
 

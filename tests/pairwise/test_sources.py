@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer.errors import InputError
-from nearer.pairwise.sources import Alike, Asked, Graded, TwoClasses
+from nearer.objectives.pair_sources import Alike, Asked, Graded, TwoClasses
 from tests.pairwise.plain import pairs_of
 
 RNG = np.random.default_rng

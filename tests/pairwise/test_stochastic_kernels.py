@@ -25,8 +25,8 @@ from nearer._compiled.pairwise_rows import gather_sparse, shuffle_rows, sparse_d
 from nearer._compiled.pairwise_saddle import dense_saddle_steps, sparse_saddle_steps
 from nearer._compiled.pairwise_sparse import sparse_steps
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
-from nearer.pairwise._weights import rule_of
-from nearer.pairwise.pairs import sparse_arrays
+from nearer.objectives._pair_weights import rule_of
+from nearer.objectives.pair_rows import sparse_arrays
 
 LOSSES = [loss() for loss in MARGIN_LOSSES.values()]
 NAMES = [loss.name for loss in LOSSES]

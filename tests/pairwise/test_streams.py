@@ -5,26 +5,27 @@ import pytest
 from scipy import sparse
 
 from nearer.losses.margins import HingeLoss, SquareLoss
-from nearer.pairwise._decks import deck_of
-from nearer.pairwise._reservoir import Reservoir
-from nearer.pairwise._weights import rule_of
-from nearer.pairwise.moments import Moments, frequent_directions
-from nearer.pairwise.pairs import Pairs
-from nearer.pairwise.solvers import DSGD, OLP, OPAUC, SOLAM, AdaDSG
-from tests.pairwise.test_stochastic import gap, planted, suited
+from nearer.objectives._decks import deck_of
+from nearer.objectives._kept_rows import Reservoir
+from nearer.objectives._pair_weights import rule_of
+from nearer.objectives.pair_rows import Pairs
+from nearer.solvers import DSGD, OLP, OPAUC, SOLAM, AdaDSG
+from nearer.solvers.moments import Moments, frequent_directions
+from tests.pairwise.runs import learn, run, suited
+from tests.pairwise.test_stochastic import gap, planted
 
 SOLVERS = [AdaDSG(), DSGD(), OLP(), OPAUC(), SOLAM()]
 
 
-def streamed(solver, X, positive, size, order=None, state=None, seed=0):
+def streamed(solver, X, positive, size, order=None, after=None, seed=0):
     """Learn from chunks of `size` rows."""
     rng = np.random.default_rng(seed)
     rows = np.arange(len(positive)) if order is None else order
     for begin in range(0, len(rows), size):
         chunk = rows[begin : begin + size]
         pairs = Pairs.from_labels(X[chunk], positive[chunk], rng)
-        state = solver.run(pairs, suited(solver), 0.1, rng, state=state, stream=True)
-    return state
+        after = run(solver, pairs, suited(solver), rng, after=after, stream=True)
+    return after
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
@@ -35,7 +36,7 @@ class TestStreams:
         state = streamed(solver, X, positive, size)
         sample = slice(0, 1000)  # all pairs of all rows are many to write down
         assert gap(X[sample], positive[sample], suited(solver), state.w) < 0.03
-        assert (state.positives, state.negatives) == (positive.sum(), (~positive).sum())
+        assert state.seen == (positive.sum(), (~positive).sum())
 
     def test_chunks_of_one_class_each(self, solver):
         """Partners come from what was kept."""
@@ -49,10 +50,10 @@ class TestStreams:
         X, positive = planted(n=200, d=4)
         order = np.argsort(~positive, kind="stable")
         state = streamed(solver, X, positive, int(positive.sum()), order[: positive.sum()])
-        assert state.steps == 0
+        assert state.result.n_evaluations == 0
         assert not state.w.any()
-        state = streamed(solver, X, positive, 1000, order[positive.sum() :], state=state)
-        assert state.steps > 0
+        state = streamed(solver, X, positive, 1000, order[positive.sum() :], after=state)
+        assert state.result.n_evaluations > 0
         assert state.w.any()
 
     def test_sparse_chunks(self, solver):
@@ -67,16 +68,15 @@ class TestStreams:
         sizes = []
         for n in (2000, 6000):
             state = streamed(solver, X[:n], positive[:n], 100)
-            sizes.append(sum(array.size for array in state.arrays.values()))
+            sizes.append(sum(array.size for array in state.state.arrays.values()))
         assert sizes[0] == sizes[1]
 
 
 def test_a_fit_goes_on_with_chunks():
     X, positive = planted(n=2000, d=4)
-    rng = np.random.default_rng(0)
-    first = AdaDSG().run(Pairs.from_labels(X[:500], positive[:500], rng), HingeLoss(), 0.1, rng)
-    state = streamed(AdaDSG(), X[500:], positive[500:], 300, state=first)
-    assert state.samples == 2000
+    first = learn(AdaDSG(), X[:500], positive[:500], HingeLoss())
+    state = streamed(AdaDSG(), X[500:], positive[500:], 300, after=first)
+    assert sum(state.seen) == 2000
     gaps = [gap(X[:1000], positive[:1000], HingeLoss(), w) for w in (first.w, state.w)]
     assert gaps[1] < max(gaps[0], 0.005)
 
@@ -85,9 +85,18 @@ def test_stages_of_a_stream_double_across_chunks():
     X, positive = planted(n=2100, d=4)
     solver = AdaDSG(start=100)
     state = streamed(solver, X, positive, 70)
-    assert state.steps == 2 * 2100
-    assert state.stage == 5  # of 200, 400, 800, 1600 and what is left of 3200 steps
-    assert (state.size, state.position) == (3200, 4200 - 3000)
+    assert state.result.n_evaluations == 2 * 2100
+    assert state.result.n_epochs == 5  # of 200, 400, 800, 1600 and what is left of 3200 steps
+    assert (state.state.numbers["size"], state.state.numbers["position"]) == (3200, 4200 - 3000)
+
+
+def test_the_history_of_a_long_stream_thins_out():
+    X, positive = planted(n=2200, d=2)
+    state = streamed(SOLAM(), X, positive, 2)
+    history = state.result.history
+    assert 500 <= len(history["epoch"]) <= 1000
+    assert history["evaluations"][-1] == state.result.n_evaluations
+    assert (np.diff(history["evaluations"]) > 0).all()
 
 
 class TestReservoir:
@@ -176,8 +185,7 @@ class TestLowRank:
         rng = np.random.default_rng(0)
         X, positive = planted(n=400, d=20)
         X = X * np.r_[np.ones(6), np.full(14, 0.05)]
-        pairs = Pairs.from_labels(X, positive, rng)
-        state = OPAUC(rank=8, passes=3).run(pairs, SquareLoss(), 0.1, rng)
+        state = run(OPAUC(rank=8, passes=3), Pairs.from_labels(X, positive, rng), SquareLoss(), rng)
         assert gap(X, positive, SquareLoss(), state.w) < 0.03
 
 

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 import nearer
+from nearer.losses.margins import SquareLoss
 from nearer.objectives import AllPairs, GramObjective, PointObjective
+from nearer.objectives.metric_pairs import MetricPairs
+from nearer.objectives.pair_rows import Pairs
+from nearer.objectives.pair_sources import Alike, Graded
+from nearer.objectives.stochastic_pairs import DrawnPairs, TwoClassPairs
 from nearer.solvers import SOLVERS, Budget, fitting, minimise
 
 EVERY_OBJECTIVE = frozenset({"parameters", "n_terms", "provides", "start", "value"})
@@ -39,6 +44,57 @@ def test_solvers_of_kernels_use_what_they_declare(name, loss):
     _check(SOLVERS[name], objective, np.zeros((12, 1)))
 
 
+def pairs_of(kind, stream=False):
+    """An objective of pairs; sources draw from a generator of their own, so that each run needs a new one."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), np.arange(80) % 2
+    X[y == 1, 0] += 1
+    if kind is AllPairs:
+        return AllPairs(X, y, SquareLoss(), 0.01)
+    if kind is TwoClassPairs:
+        return TwoClassPairs(Pairs.from_labels(X, y == 1, rng), SquareLoss(), 0.01, stream)
+    source = Graded(y, None, rng) if kind is DrawnPairs else Alike(y, rng)
+    return kind(X, source, SquareLoss(), 0.01, stream)
+
+
+OVER_PAIRS = [
+    (kind, name) for kind in (TwoClassPairs, DrawnPairs, MetricPairs, AllPairs) for name in fitting(kind)
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), OVER_PAIRS, ids=lambda part: getattr(part, "__name__", part))
+@pytest.mark.parametrize("stream", [False, True])
+def test_solvers_of_pairs_use_what_they_declare(kind, name, stream):
+    solver, found = SOLVERS[name], []
+    for names in (solver.requires, None):
+        rng = np.random.default_rng(1)
+        objective = pairs_of(kind, stream)
+        x = objective.initial(rng)
+        shown = objective if names is None else Only(objective, names)
+        found.append(minimise(solver, shown, x, rng=rng)[0])
+        assert objective.value(found[-1]) < objective.value(x)
+    np.testing.assert_array_equal(*found)
+
+
+def test_every_solver_is_tried():
+    known = {
+        *fitting(PointObjective),
+        *fitting(GramObjective(answers(), nearer.losses.STE())),
+        *(name for _, name in OVER_PAIRS),
+    }
+    assert known == set(SOLVERS)
+
+
+def test_solvers_refuse_objectives_and_losses_that_do_not_suit_them():
+    points = PointObjective(answers(), nearer.losses.STE(), 2)
+    with pytest.raises(nearer.errors.InputError, match=r"'adadsg'.*pair_walk.*PointObjective"):
+        minimise(SOLVERS["adadsg"], points, np.zeros((12, 2)))
+    pairs = pairs_of(TwoClassPairs)
+    pairs.loss = nearer.losses.HingeLoss()
+    with pytest.raises(nearer.errors.InputError, match=r"'opauc'.*square.*'hinge'"):
+        minimise(SOLVERS["opauc"], pairs, np.zeros(3))
+
+
 def _check(solver, objective, start):
     budget = Budget(max_epochs=6)
     seen, _ = minimise(
@@ -55,9 +111,9 @@ def _check(solver, objective, start):
         PointObjective(answers(), nearer.losses.STE(), 2),
         GramObjective(answers(), nearer.losses.STE()),
         GramObjective(answers(), nearer.losses.CKL()),
-        AllPairs(np.eye(4), [0, 1, 0, 1], "squared-hinge", 0.1),
+        *map(pairs_of, (AllPairs, TwoClassPairs, DrawnPairs, MetricPairs)),
     ],
-    ids=["points", "convex kernel", "kernel", "pairs"],
+    ids=["points", "convex kernel", "kernel", "all pairs", "two classes", "drawn pairs", "metric"],
 )
 def test_objectives_have_what_they_promise(objective):
     missing = [

@@ -25,7 +25,7 @@ class OverPairs(NamedTuple):
     slopes: np.ndarray
 
 
-class Bends(NamedTuple):
+class Curvature(NamedTuple):
     """Second derivatives by the scores: their sum or mean over pairs, and the matrix as a product with vectors."""
 
     level: float
@@ -38,13 +38,13 @@ class PairSums(ABC):
     #: whether the cost grows with the number of pairs rather than of samples
     visits_pairs: ClassVar[bool] = False
     #: whether second derivatives are the same everywhere
-    constant_bends: ClassVar[bool] = False
+    constant_curvature: ClassVar[bool] = False
 
     @abstractmethod
     def first(self, layer: Layer, scores: np.ndarray) -> OverPairs:
         """Loss and slopes."""
 
-    def second(self, layer: Layer, scores: np.ndarray) -> Bends:
+    def second(self, layer: Layer, scores: np.ndarray) -> Curvature:
         """Second derivatives, where there are any."""
         raise AttributeError("the loss has no second derivative")
 
@@ -52,7 +52,7 @@ class PairSums(ABC):
 class SquareSums(PairSums):
     """`(1 - margin)²`: from the means and the spread of the scores on the two sides of a block."""
 
-    constant_bends = True
+    constant_curvature = True
 
     def first(self, layer: Layer, scores: np.ndarray) -> OverPairs:
         weight = layer.side_weights
@@ -65,7 +65,7 @@ class SquareSums(PairSums):
         slopes = 2 * layer.weights * layer.by_row(*weight[::-1]) * (off + layer.by_row(-short, short))
         return OverPairs(float(loss), float(-2 * pairs @ short), slopes)
 
-    def second(self, layer: Layer, scores: np.ndarray) -> Bends:
+    def second(self, layer: Layer, scores: np.ndarray) -> Curvature:
         upper, lower = layer.side_weights
         partners = 2 * layer.weights * layer.by_row(lower, upper)
 
@@ -73,7 +73,7 @@ class SquareSums(PairSums):
             above, below = layer.block_sums(layer.weights * z)
             return partners * (z - layer.by_row(below / lower, above / upper))
 
-        return Bends(2 * layer.weight, product)
+        return Curvature(2 * layer.weight, product)
 
 
 class HingeSums(PairSums):
@@ -98,9 +98,9 @@ class SquaredHingeSums(PairSums):
         loss = sweep.lower @ sweep.squares_before
         return OverPairs(float(loss), -2 * float(sweep.lower @ sweep.distance_before), sweep.back(slopes))
 
-    def second(self, layer: Layer, scores: np.ndarray) -> Bends:
+    def second(self, layer: Layer, scores: np.ndarray) -> Curvature:
         sweep = Sweep(layer, scores, self.margin)
-        return Bends(2 * float(sweep.lower @ sweep.before), lambda z: 2 * sweep.laplacian(z))
+        return Curvature(2 * float(sweep.lower @ sweep.before), lambda z: 2 * sweep.laplacian(z))
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,12 @@ class SmoothHingeSums(PairSums):
             scale * (near.slopes - far.slopes),
         )
 
-    def second(self, layer: Layer, scores: np.ndarray) -> Bends:
+    def second(self, layer: Layer, scores: np.ndarray) -> Curvature:
         near, far = (sums.second(layer, scores) for sums in self._squared())
         scale = 1 / (2 * self.width)
-        return Bends(scale * (near.level - far.level), lambda z: scale * (near.product(z) - far.product(z)))
+        return Curvature(
+            scale * (near.level - far.level), lambda z: scale * (near.product(z) - far.product(z))
+        )
 
     def _squared(self) -> tuple[SquaredHingeSums, SquaredHingeSums]:
         return SquaredHingeSums(1 + self.width / 2), SquaredHingeSums(1 - self.width / 2)
@@ -147,13 +149,13 @@ class EveryPair(PairSums):
             slope += float(by_upper.sum())
         return OverPairs(loss, slope, slopes)
 
-    def second(self, layer: Layer, scores: np.ndarray) -> Bends:
+    def second(self, layer: Layer, scores: np.ndarray) -> Curvature:
         partners = self._coupled(layer, scores, np.ones_like(scores))
 
         def product(z: np.ndarray) -> np.ndarray:
             return partners * z - self._coupled(layer, scores, z)
 
-        return Bends(float(partners[: layer.n_upper].sum()), product)
+        return Curvature(float(partners[: layer.n_upper].sum()), product)
 
     def _coupled(self, layer: Layer, scores: np.ndarray, z: np.ndarray) -> np.ndarray:
         """For every sample the sum over its pairs of `bend * partner's z`."""

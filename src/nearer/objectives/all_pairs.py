@@ -11,7 +11,7 @@ from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss, find_margin_loss
 from nearer.objectives._design import Design
 from nearer.objectives._layers import pair_layers
-from nearer.objectives._pair_sums import Bends, OverPairs, PairSums, SquareSums, pair_sums
+from nearer.objectives._pair_sums import Curvature, OverPairs, PairSums, SquareSums, pair_sums
 from nearer.objectives.parameters import OneArray
 
 if TYPE_CHECKING:
@@ -63,6 +63,21 @@ class AllPairs:
     """
 
     parameters = OneArray()
+    provides: frozenset[str] = frozenset(
+        {
+            "value_and_gradient",
+            "dtype",
+            "convexity",
+            "hessian",
+            "loss",
+            "l2",
+            "with_loss",
+            "scores",
+            "penalty",
+        }
+        | {"gradient", "of_scores", "has_curvature", "curvature_at", "quadratic", "shape", "second_moments"}
+        | {"spreads"}
+    )
 
     def __init__(
         self,
@@ -105,6 +120,8 @@ class AllPairs:
 
     def _use(self, loss: MarginLoss) -> None:
         self.loss = loss
+        if not self.has_curvature:
+            self.provides = type(self).provides - {"hessian"}
         self._sums: PairSums = pair_sums(loss)
         if self._sums.visits_pairs and self.n_pairs > _MOST_PAIRS:
             raise InputError(
@@ -113,11 +130,10 @@ class AllPairs:
                 f"limit, or a solver that draws pairs"
             )
 
-    @property
-    def provides(self) -> frozenset[str]:
-        """What solvers may ask."""
-        always = {"value_and_gradient", "dtype", "convexity"}
-        return frozenset(always | {"hessian"} if self.bends else always)
+    def initial(self, rng: np.random.Generator) -> np.ndarray:
+        """Return weights to begin with: zeros, whatever is drawn."""
+        del rng
+        return np.zeros(self.shape)
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of the weights to begin with."""
@@ -127,14 +143,14 @@ class AllPairs:
         return w
 
     @property
-    def bends(self) -> bool:
+    def has_curvature(self) -> bool:
         """Whether the loss has a second derivative."""
         return type(self.loss).second_derivative is not MarginLoss.second_derivative
 
     @property
     def quadratic(self) -> bool:
         """Whether F is a quadratic function."""
-        return self._sums.constant_bends
+        return self._sums.constant_curvature
 
     # -- by the weights of the features -----------------------------------------------------------------------------
 
@@ -154,7 +170,7 @@ class AllPairs:
         """
         from scipy.sparse.linalg import LinearOperator
 
-        product = self.bends_at(self.scores(w)).product
+        product = self.curvature_at(self.scores(w)).product
 
         def matvec(v: np.ndarray) -> np.ndarray:
             v = v.ravel()
@@ -188,22 +204,22 @@ class AllPairs:
                 slopes[layer.rows] += sums.slopes
         return OverPairs(loss / self._weight, slope / self._weight, slopes / self._weight)
 
-    def bends_at(self, scores: np.ndarray) -> Bends:
+    def curvature_at(self, scores: np.ndarray) -> Curvature:
         """Second derivatives of the mean loss by the scores, where the loss has them."""
-        if not self.bends:
+        if not self.has_curvature:
             raise AttributeError(f"the loss {self.loss.name!r} has no second derivative")
-        return self._bends(self._sums, scores - scores.mean())
+        return self._curvature(self._sums, scores - scores.mean())
 
-    def _bends(self, sums: PairSums, scores: np.ndarray) -> Bends:
+    def _curvature(self, sums: PairSums, scores: np.ndarray) -> Curvature:
         parts = [(layer.rows, sums.second(layer, scores[layer.rows])) for layer in self._layers]
 
         def product(z: np.ndarray) -> np.ndarray:
             out = np.zeros(self.n_samples)
-            for rows, bends in parts:
-                out[rows] += bends.product(z[rows])
+            for rows, curvature in parts:
+                out[rows] += curvature.product(z[rows])
             return out / self._weight
 
-        return Bends(sum(bends.level for _, bends in parts) / self._weight, product)
+        return Curvature(sum(curvature.level for _, curvature in parts) / self._weight, product)
 
     # -- of the features --------------------------------------------------------------------------------------------
 
@@ -217,7 +233,7 @@ class AllPairs:
                [2., 1.]])
         """
         # half of the Hessian of the square loss; pair differences of a column are those of a column of scores
-        product = self._bends(SquareSums(), np.zeros(self.n_samples)).product
+        product = self._curvature(SquareSums(), np.zeros(self.n_samples)).product
         moments = np.empty(self.shape * 2)
         for part, columns in self.design.columns():
             moments[:, part] = self.design.back(

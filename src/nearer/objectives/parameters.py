@@ -1,7 +1,7 @@
 """How the parameters of an objective are copied, shown and stored: numpy or torch, one array or several.
 
 Nothing else in the framework looks inside parameters. An objective names one of these as its `parameters`; one whose
-parameters are of another kind brings its own class with the same five methods.
+parameters are of another kind brings its own class with the same methods.
 """
 
 from __future__ import annotations
@@ -30,6 +30,12 @@ class Parameters(Protocol[P]):
 
     def restored(self, arrays: dict[str, np.ndarray]) -> P:
         """Return the parameters that `arrays` gave."""
+
+    def inner(self, x: P, y: P) -> float:
+        """Return the inner product of two vectors of this kind."""
+
+    def plus(self, x: P, scale: float, y: P) -> P:
+        """Return `x + scale * y`."""
 
 
 class OneArray:
@@ -61,6 +67,14 @@ class OneArray:
     def restored(self, arrays: dict[str, np.ndarray]) -> np.ndarray:
         """Return a copy of the array named "x"."""
         return arrays["x"].copy()
+
+    def inner(self, x: np.ndarray, y: np.ndarray) -> float:
+        """Return the sum of products."""
+        return float(x.ravel() @ y.ravel())
+
+    def plus(self, x: np.ndarray, scale: float, y: np.ndarray) -> np.ndarray:
+        """Return `x + scale * y`."""
+        return x + scale * y
 
 
 class Tensors:
@@ -96,3 +110,11 @@ class Tensors:
         import torch
 
         return {name: torch.tensor(array, device=self.device) for name, array in arrays.items()}
+
+    def inner(self, x: dict[str, Any], y: dict[str, Any]) -> float:
+        """Return the sum of products over all tensors, in double precision."""
+        return float(sum((tensor.double() * y[name].double()).sum() for name, tensor in x.items()))
+
+    def plus(self, x: dict[str, Any], scale: float, y: dict[str, Any]) -> dict[str, Any]:
+        """Return `x + scale * y`, tensor by tensor."""
+        return {name: tensor + scale * y[name] for name, tensor in x.items()}

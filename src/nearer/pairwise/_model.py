@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from nearer._fitting.fit import watched
 from nearer._utils.random import RandomState, generator
 from nearer._utils.schema import (
     COUNT,
@@ -35,11 +37,10 @@ from nearer._utils.schema import (
 from nearer._utils.validation import not_negative, positive
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss, find_margin_loss
+from nearer.objectives.all_pairs import AllPairs
+from nearer.objectives.pair_sources import Dealer
+from nearer.objectives.stochastic_pairs import TwoClassPairs
 from nearer.pairwise._scales import check_scale, sample_of
-from nearer.pairwise._watching import Watching, watching
-from nearer.pairwise.base import PairSolver
-from nearer.pairwise.drawn import check_draws
-from nearer.pairwise.exactly import Exact
 from nearer.pairwise.inputs import check_not_constant, checked_rows
 from nearer.pairwise.learning import Setting, learn, learn_kernel_weights
 from nearer.pairwise.maps import (
@@ -55,12 +56,11 @@ from nearer.pairwise.maps import (
     scores_of,
     sees_to_scales,
 )
-from nearer.pairwise.networks import FittedNetwork, is_network
-from nearer.pairwise.solvers import find_pairwise_solver
-from nearer.pairwise.sources import Dealer
-from nearer.pairwise.state import State
-from nearer.pairwise.tasks import Task, TwoClassTask
-from nearer.solvers.result import Result
+from nearer.pairwise.networks import FittedNetwork, NetworkPairs, is_network
+from nearer.pairwise.saved_state import PAIR_STATE, check_state, is_metric
+from nearer.pairwise.tasks import Task, TwoClassTask, unsuited
+from nearer.solvers import Budget, Progress, Result, Run, Solver, State, find
+from nearer.solvers._passes import samples_of
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Learned:
     row_map : RowMap or FittedNetwork
         What makes features, or scores, of rows.
     state : State
-        The solver's.
+        The solver's; its arrays have the weights to score with as "w".
     seed : int
         Of all draws; the n-th chunk's begin at (seed, n).
     chunks : int
@@ -90,23 +90,32 @@ class Learned:
     centre: np.ndarray | None = None
     _schema = Fields(
         row_map=Part(Rows, FourierMap, Joined, shares=("d",)),
-        state=Part(State),
+        state=Part(State, schema=PAIR_STATE),
         seed=Integer(0, 2**62),
         chunks=COUNT,
         centre=optional(Array(None, dtype="float64", order="C")),
         kernel_weights=optional(Array("kernels", at_least=0, dtype="float64")),
     )
 
+    @property
+    def w(self) -> np.ndarray:
+        """Return the weights to score with."""
+        return self.state.arrays["w"]
+
+    @property
+    def is_metric(self) -> bool:
+        """Return whether a distance was learned."""
+        return is_metric(self.state)
+
     def _check_loaded(self) -> None:
-        width, state = self.row_map.width, self.state
-        if state.is_metric:
-            need(
-                len(state.w) > 1 and (len(state.w) - 1) % width == 0,
-                f"{len(state.w)} weights are not of {width} features",
-            )
-            need("v" not in state.arrays or len(state.arrays["v"]) == width, "v is not of the features")
+        check_state(self.state)
+        width, w = self.row_map.width, self.w
+        if self.is_metric:
+            need(len(w) > 1 and (len(w) - 1) % width == 0, f"{len(w)} weights are not of {width} features")
+            arrays = self.state.arrays
+            need("v" not in arrays or len(arrays["v"]) == width, "v is not of the features")
         else:
-            need(len(state.w) == width, f"there are {len(state.w)} weights for {width} features")
+            need(len(w) == width, f"there are {len(w)} weights for {width} features")
         need(self.centre is None or len(self.centre) == width, f"centre is not of {width} features")
         kernels = len(self.row_map.parts) if isinstance(self.row_map, Joined) else 0
         weights = 0 if self.kernel_weights is None else len(self.kernel_weights)
@@ -117,13 +126,13 @@ class Learned:
         if is_network(model) or isinstance(self.row_map, FittedNetwork):
             is_same = is_network(model) and isinstance(self.row_map, FittedNetwork)
             return is_same and self.row_map.is_metric == task.is_metric
-        return is_map_of(self.row_map, model) and self.state.is_metric == task.is_metric
+        return is_map_of(self.row_map, model) and self.is_metric == task.is_metric
 
     def outputs(self, X: Any) -> np.ndarray:
         """Scores of rows."""
         if isinstance(self.row_map, FittedNetwork):
             return self.row_map.outputs(X)
-        return scores_of(X, self.row_map, self.state.w, self.centre)
+        return scores_of(X, self.row_map, self.w, self.centre)
 
     def level(self, weights: np.ndarray) -> Any:
         """What to subtract from products of rows with weights of features, which run along the last axis."""
@@ -134,7 +143,7 @@ _MODEL = AnyOf(Text(), Part(RandomFourier))
 #: parameters of all estimators of pairs
 PARAMS: dict[str, Spec] = {
     "loss": AnyOf(Text(), Part(MarginLoss)),
-    "solver": AnyOf(Text(), Part(PairSolver, Exact)),
+    "solver": AnyOf(Text(), Part(Solver)),
     "model": AnyOf(Text(), Part(RandomFourier), Items(_MODEL, kind=list), Items(_MODEL)),
     "regularization": Number(),
     "scale": AnyOf(Flag(), Text()),
@@ -159,9 +168,15 @@ def check_classes(classes: np.ndarray) -> None:
 
 
 def goes_on(model: Any) -> bool:
-    """Whether the solver learns from chunks."""
-    if isinstance(model.solver, Exact) or model.solver == Exact.name:
-        raise AttributeError("the solver 'exact' needs all rows at once: call fit, or choose 'adadsg'")
+    """Return whether the solver learns from chunks."""
+    try:
+        solver = find(model.solver)
+    except InputError:
+        return True  # partial_fit refuses it
+    if not solver.online:
+        raise AttributeError(
+            f"the solver {solver.name!r} needs all rows at once: call fit, or choose 'adadsg'"
+        )
     return True
 
 
@@ -182,26 +197,38 @@ class PairwiseModel(BaseEstimator):
 
     # -- learning ------------------------------------------------------------------------------------------------
 
-    def _watching(self, stream: bool) -> AbstractContextManager[Watching]:
-        return watching(
-            verbose=self.verbose, callback=self.callback, max_seconds=self.max_seconds, raises=stream
-        )
-
-    def _setting(self, watch: Watching, stream: bool) -> Setting:
-        """The parameters, checked."""
+    @contextmanager
+    def _running(self, stream: bool) -> Iterator[Setting]:
+        """Yield the parameters, checked, and the run of one call of `fit` or `partial_fit`."""
+        if self.callback is not None and not callable(self.callback):
+            raise InputError(f"callback must be a function or None, not {self.callback!r}")
         solver = self._solver()
-        if is_network(self.model):
-            check_draws(solver)
-        n_components = getattr(self, "n_components", None)
-        return Setting(
-            find_margin_loss(self.loss), solver, float(self.regularization), watch, n_components, stream
-        )
+        if is_network(self.model) and not solver.requires <= NetworkPairs.provides:
+            raise unsuited(solver, NetworkPairs)
+        budget = Budget(max_seconds=self.max_seconds, tol=0)
+        components = getattr(self, "n_components", None)
+        with watched(self.verbose, self._asked, self.max_seconds) as (callback, finish):
+            yield Setting(
+                find_margin_loss(self.loss),
+                solver,
+                float(self.regularization),
+                Run(budget, callback),
+                components,
+                stream,
+            )
+            finish(self.result_)
+        if stream and self.result_.stop_reason == "interrupted":
+            raise KeyboardInterrupt  # what was learned is kept
 
-    def _solver(self) -> Any:
-        """The solver; refuses other parameters that all estimators of pairs have."""
+    def _asked(self, progress: Progress) -> object:
+        """Ask the user's callback; it hears only of the fit itself, not of what is tried before or after it."""
+        return None if self.callback is None or progress.stage else self.callback(progress)
+
+    def _solver(self) -> Solver:
+        """Return the solver; refuse other parameters that all estimators of pairs have."""
         not_negative("regularization", self.regularization)
         check_scale(self.scale)
-        return find_pairwise_solver(self.solver)
+        return find(self.solver, TwoClassPairs, AllPairs)
 
     def _check(self) -> None:
         """Refuse parameters that an estimator has besides these."""
@@ -218,30 +245,41 @@ class PairwiseModel(BaseEstimator):
         learned = getattr(self, "learned_", None) if setting.stream else None
         if learned is not None and not learned.fits(self.model, task):
             raise InputError(
-                "the stream began with another kind of model or pair: keep them, or call fit to begin anew"
+                "the stream began with another kind of model or pair: keep them, or call fit to start again"
             )
         if learned is None:
             seed = int(generator(self.random_state).integers(2**62))
             learned = self._begin(X, task, setting, seed)
         rng = np.random.default_rng([learned.seed, learned.chunks])
-        setting.watching.enter("", 1, 1)
+        setting.run.enter("")
         features = X if isinstance(learned.row_map, FittedNetwork) else features_of(X, learned.row_map)
-        state = self._state(learned, features, task, setting, rng)
+        state, result = self._state(learned, features, task, setting, rng)
         self.learned_ = replace(learned, state=state, chunks=learned.chunks + 1)
-        self.result_ = self._result(task, setting)
+        if result is not None:  # otherwise the chunk held no pairs
+            self.result_ = result
+        self.result_ = replace(self.result_, details={**self.result_.details, **self._details(task, setting)})
         return features
 
+    def _details(self, task: Task, setting: Setting) -> dict[str, Any]:
+        return {
+            "loss": setting.loss.name,
+            "solver": setting.solver.name,
+            "regularization": setting.regularization,
+            "rows_seen": int(samples_of(self.learned_.state.numbers)) or task.n_rows,
+            **task.details(),
+        }
+
     def _begin(self, X: Any, task: Task, setting: Setting, seed: int) -> Learned:
-        """A model that has seen nothing; its features are found from these rows."""
+        """Return a model that has seen nothing; its features are found from these rows."""
         if not setting.stream:
             check_not_constant(X)
         elif self._needs_pairs_first(task) and not task.has_pairs():
             raise InputError("the first rows of a stream hold no pairs to begin with: begin with more rows")
-        state = State(np.empty(0))
+        state = State()
         if is_network(self.model):
             sees_to_scales(self.model, self.scale)
             return Learned(FittedNetwork(self.model, task.is_metric, sample_of(X)), state, seed, 0)
-        rng = np.random.default_rng([seed, 2**32])  # beside those of chunks
+        rng = np.random.default_rng([seed, 2**32])  # other numbers than those of chunks
         centred = getattr(setting.solver, "centred", False)
         row_map, weights = fit_map(self.model, X, rng, self.scale, centred), None
         if isinstance(row_map, Joined):
@@ -260,47 +298,17 @@ class PairwiseModel(BaseEstimator):
 
     def _state(
         self, learned: Learned, features: Any, task: Task, setting: Setting, rng: np.random.Generator
-    ) -> State:
-        """What the solver makes of features, or a network of rows."""
+    ) -> tuple[State, Result | None]:
+        """Return what the solver makes of features, or a network of rows, as `learn` does."""
         before = learned.state if learned.chunks else None
         if isinstance(learned.row_map, FittedNetwork):
-            state = learned.state.copy()
             if not task.has_pairs():
-                return state
-            state = learned.row_map.learn(Dealer(task.source(rng)), features, setting, rng, state)
-            return setting.watching.close(state)
+                return learned.state, None
+            return learned.row_map.learn(Dealer(task.source(rng)), features, setting, rng, before)
         if isinstance(learned.row_map, Rows) and not task.is_metric:  # a distance has a unit of its own
             penalty = setting.regularization * learned.row_map.length**2
             setting = replace(setting, regularization=penalty)
         return learn(task, features, setting, rng, before)
-
-    def _result(self, task: Task, setting: Setting) -> Result:
-        state = self.learned_.state
-        history = state.history
-        details = {
-            "loss": setting.loss.name,
-            "solver": setting.solver.name,
-            "regularization": setting.regularization,
-            "rows_seen": state.samples,
-            **task.details(),
-        }
-        if "gap" in state.numbers:
-            details["gap"] = state.numbers["gap"]
-        return Result(
-            objective=float(history["loss"][-1]) if len(history["loss"]) else float("nan"),
-            stop_reason=state.stop_reason,
-            n_epochs=state.stage,
-            n_evaluations=state.steps,
-            seconds=state.seconds,
-            history={
-                "epoch": history["stage"],
-                "objective": history["loss"],
-                "seconds": history["seconds"],
-                "evaluations": history["steps"],
-                "step": history["step"],
-            },
-            details=details,
-        )
 
     # -- what was learned ----------------------------------------------------------------------------------------
 
@@ -318,7 +326,7 @@ class PairwiseModel(BaseEstimator):
 
     def _weights(self) -> np.ndarray:
         """Weights of linear scores."""
-        row_map, w = self.learned_.row_map, self.learned_.state.w
+        row_map, w = self.learned_.row_map, self.learned_.w
         if isinstance(row_map, FittedNetwork):
             raise AttributeError("a network has no coef_: its module is in learned_.row_map.module")
         return row_map.for_rows(w) if isinstance(row_map, Rows) else w

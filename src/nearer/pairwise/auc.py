@@ -29,7 +29,6 @@ from nearer.pairwise.inputs import binary_classes, checked_data, classes_of_stre
 from nearer.pairwise.learning import Setting
 from nearer.pairwise.networks import FittedNetwork, is_network
 from nearer.pairwise.scoring import share_in_order
-from nearer.pairwise.state import State
 from nearer.pairwise.tasks import TwoClassTask
 from nearer.pairwise.thresholds import (
     CALIBRATIONS,
@@ -40,6 +39,7 @@ from nearer.pairwise.thresholds import (
     calibrate,
     choose_threshold,
 )
+from nearer.solvers import State
 
 #: rows of the rarer class that are held out at least, where there are so many
 _ENOUGH = 200
@@ -86,7 +86,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     verbose : bool
         Show a progress bar.
     callback : callable, optional
-        Called with a `nearer.pairwise.PairProgress` every few thousand steps; a true answer ends the fit.
+        Called with a `nearer.solvers.Progress` every few thousand steps; a true answer ends the fit.
 
     Attributes
     ----------
@@ -187,8 +187,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         rows, labels = checked_data(self, X, y, reset=True, learned=True)
         self.classes_ = binary_classes(labels)
         task = TwoClassTask(positive_rows(labels, self.classes_))
-        with self._watching(stream=False) as watch:
-            setting = self._setting(watch, stream=False)
+        with self._running(stream=False) as setting:
             features = self._learn(rows, task, setting)
             recent = self._held_out(rows, features, task, setting)
             if recent is None:
@@ -214,8 +213,8 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         self.classes_ = classes_of_stream(self.classes_ if begun else None, labels, classes)
         task = TwoClassTask(positive_rows(labels, self.classes_))
         recent = Recent.of(self.learned_.outputs(rows), task.positive, honest=True) if begun else None
-        with self._watching(stream=True) as watch:
-            self._learn(rows, task, self._setting(watch, stream=True))
+        with self._running(stream=True) as setting:
+            self._learn(rows, task, setting)
             if recent is None:
                 recent = Recent.of(self.learned_.outputs(rows), task.positive, honest=False)
             else:
@@ -254,7 +253,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     @property
     def intercept_(self) -> np.ndarray:
         check_is_fitted(self, "learned_")
-        level = 0.0 if is_network(self.model) else self.learned_.level(self.learned_.state.w)
+        level = 0.0 if is_network(self.model) else self.learned_.level(self.learned_.w)
         return np.array([-self.threshold_ - level])
 
     # -- threshold and calibration -------------------------------------------------------------------------------
@@ -273,20 +272,19 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     def _held_out(self, X: Any, features: Any, task: TwoClassTask, setting: Setting) -> Recent | None:
         """Scores of rows by models that have not seen them; None where there is no time or there are too few rows."""
         splits = self._splits(task)
-        left, spent = setting.watching.seconds_left, self.learned_.state.seconds
-        stopped = setting.watching.stopped or setting.watching.interrupted()
+        left, spent = setting.run.seconds_left, self.result_.seconds
+        stopped = self.result_.stop_reason in ("callback", "interrupted")
         if not splits or stopped or (left is not None and left < len(splits) * spent):
             return None
         scores = np.full(len(task.positive), np.nan)
-        setting = replace(setting, ask=False)
+        setting.run.enter("finding the threshold", len(splits))
         for number, held in enumerate(splits):
-            setting.watching.enter("finding the threshold", number + 1, len(splits))
             rng = np.random.default_rng([self.learned_.seed, self.learned_.chunks, number])
             part = TwoClassTask(task.positive, ~held)
-            begun = replace(self.learned_, row_map=self._other_map(), state=State(np.empty(0)), chunks=0)
-            learned = replace(begun, state=self._state(begun, features, part, setting, rng))
-            scores[held] = learned.outputs(X[held])
-            if setting.watching.interrupted():
+            begun = replace(self.learned_, row_map=self._other_map(), state=State(), chunks=0)
+            state, result = self._state(begun, features, part, setting, rng)
+            scores[held] = replace(begun, state=state).outputs(X[held])
+            if result is not None and result.stop_reason == "interrupted":
                 break
         known = ~np.isnan(scores)
         return Recent.of(scores[known], task.positive[known], honest=True)
@@ -312,7 +310,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
 
     def _check_loaded(self) -> None:
         check_classes(self.classes_)
-        need(not self.learned_.state.is_metric, "learned_ is a distance, not scores")
+        need(not self.learned_.is_metric, "learned_ is a distance, not scores")
 
     def _check(self) -> None:
         given = self.threshold

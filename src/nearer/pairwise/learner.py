@@ -17,6 +17,8 @@ from nearer._utils.schema import Integer, MayLack, Saved, Text, need, optional
 from nearer._utils.validation import whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
+from nearer.objectives.metric_pairs import components_of
+from nearer.objectives.pair_sources import Asked, OwnPairs
 from nearer.pairwise._model import CLASSES, FITTED, PARAMS, PairwiseModel, check_classes, goes_on
 from nearer.pairwise._output import Output
 from nearer.pairwise.inputs import (
@@ -29,10 +31,8 @@ from nearer.pairwise.inputs import (
     positive_rows,
 )
 from nearer.pairwise.maps import Rows, features_of
-from nearer.pairwise.metric import components_of
 from nearer.pairwise.networks import FittedNetwork
 from nearer.pairwise.scoring import nearness_auc, share_in_order
-from nearer.pairwise.sources import Asked, OwnPairs
 from nearer.pairwise.tasks import AlikeTask, GradedTask, OwnTask, Task, TwoClassTask
 
 _PAIRS = ("auc", "ranking", "metric")
@@ -85,7 +85,7 @@ class PairwiseLearner(PairwiseModel):
     verbose : bool
         Show a progress bar.
     callback : callable, optional
-        Called with a `nearer.pairwise.PairProgress` every few thousand steps; a true answer ends the fit.
+        Called with a `nearer.solvers.Progress` every few thousand steps; a true answer ends the fit.
 
     Attributes
     ----------
@@ -168,8 +168,8 @@ class PairwiseLearner(PairwiseModel):
         task = self._task(labels, groups)
         if not task.has_pairs():
             raise InputError(self._why_no_pairs(groups, task.n_rows))
-        with self._watching(stream=False) as watch:
-            self._learn(rows, task, self._setting(watch, stream=False))
+        with self._running(stream=False) as setting:
+            self._learn(rows, task, setting)
         return self
 
     @available_if(goes_on)
@@ -202,8 +202,8 @@ class PairwiseLearner(PairwiseModel):
                 getattr(self, "classes_", None) if begun else None, labels, classes
             )
         task = self._task(labels, groups)
-        with self._watching(stream=True) as watch:
-            self._learn(rows, task, self._setting(watch, stream=True))
+        with self._running(stream=True) as setting:
+            self._learn(rows, task, setting)
         return self
 
     # -- scores --------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class PairwiseLearner(PairwiseModel):
         row_map = self.learned_.row_map
         if isinstance(row_map, FittedNetwork):
             return int(row_map.outputs(row_map.between[:1]).shape[1])
-        return len(components_of(self.learned_.state, row_map.width))
+        return len(self._factor(row_map.width))
 
     def _output_settings(self) -> dict[str, Any]:
         return getattr(self, "_sklearn_output_config", {})
@@ -299,7 +299,7 @@ class PairwiseLearner(PairwiseModel):
         if self.pair != "metric" or isinstance(self.learned_.row_map, FittedNetwork):
             raise AttributeError("components_ are those of a distance that is linear in features")
         row_map = self.learned_.row_map
-        L = components_of(self.learned_.state, row_map.width)
+        L = self._factor(row_map.width)
         return row_map.for_rows(L) if isinstance(row_map, Rows) else L
 
     @property
@@ -308,7 +308,7 @@ class PairwiseLearner(PairwiseModel):
         check_is_fitted(self, "learned_")
         if self.pair != "metric":
             raise AttributeError("threshold_ is that of a distance, with pair='metric'")
-        return float(self.learned_.state.w[-1])
+        return float(self.learned_.w[-1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -316,11 +316,14 @@ class PairwiseLearner(PairwiseModel):
             tags.transformer_tags = TransformerTags()
         return tags
 
+    def _factor(self, width: int) -> np.ndarray:
+        return components_of(self.learned_.state.numbers["unit"], self.learned_.w, width)
+
     def _embedded(self, rows: Any) -> np.ndarray:
         row_map = self.learned_.row_map
         if isinstance(row_map, FittedNetwork):
             return row_map.outputs(rows)
-        level = self.learned_.level(components_of(self.learned_.state, row_map.width))
+        level = self.learned_.level(self._factor(row_map.width))
         L = self.components_
         if isinstance(row_map, Rows):
             return np.asarray(rows @ L.T) - level
@@ -346,7 +349,7 @@ class PairwiseLearner(PairwiseModel):
 
     def _check_loaded(self) -> None:
         need(
-            self.learned_.state.is_metric == (self.pair == "metric"),
+            self.learned_.is_metric == (self.pair == "metric"),
             f"learned_ is not for pair={self.pair!r}",
         )
         need(self.pair != "auc" or hasattr(self, "classes_"), "classes_ is missing")

@@ -7,16 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
-from nearer.pairwise._watching import Watching, planned_steps
-from nearer.pairwise.drawn import check_draws, linear_walker, run_drawn
-from nearer.pairwise.exactly import Exact
-from nearer.pairwise.maps import Joined, Mapped, features_of
-from nearer.pairwise.metric import MetricWalker, start_of_metric
-from nearer.pairwise.sources import Dealer
-from nearer.pairwise.state import State
-from nearer.pairwise.tasks import Task, TwoClassTask
+from nearer.pairwise.maps import Joined, features_of
+from nearer.pairwise.tasks import Task, TwoClassTask, maker_for
+from nearer.solvers import Budget, Result, Run, Solver, State, minimise
 
 #: alternations between weights of features and weights of kernels
 ROUNDS = 8
@@ -30,105 +24,83 @@ class Setting:
 
     Attributes
     ----------
+    run : Run
+        The whole fit: its clock, budget and callback.
     n_components : int, optional
         Rows of a learned distance's L.
     stream : bool
-        The rows are a chunk of many.
-    ask : bool
-        Whether the user's callback hears of the run.
+        Whether the rows are a chunk of many.
     share : float
-        Of the seconds that are left, what a run may take.
+        The share of the seconds left that one solver may take.
     """
 
     loss: MarginLoss
-    solver: Any
+    solver: Solver
     regularization: float
-    watching: Watching
+    run: Run
     n_components: int | None = None
     stream: bool = False
-    ask: bool = True
     share: float = 1.0
 
-    def how(self, n_rows: int) -> dict[str, Any]:
-        """Limits and callback of a run."""
-        planned = planned_steps(self.solver, n_rows, self.stream)
-        return {
-            "limits": self.watching.limits(self.share),
-            "callback": self.watching.callback(planned, self.ask),
-        }
+    def l2(self, n_rows: int) -> float:
+        """Return the strength of the L2 term."""
+        return self.regularization / float(np.sqrt(n_rows))
+
+    def budget(self) -> Budget:
+        """Return the budget of the next solver."""
+        left = self.run.seconds_left
+        if left is None or self.share == 1.0:
+            return self.run.budget
+        return replace(self.run.budget, max_seconds=self.run.seconds + self.share * max(left, 1e-9))
 
 
 def learn(
     task: Task, X: Any, setting: Setting, rng: np.random.Generator, state: State | None = None
-) -> State:
-    """Weights for these features: those of scores, or those of a distance with its threshold.
+) -> tuple[State, Result | None]:
+    """Find weights for these features: those of scores, or those of a distance with its threshold.
 
     Parameters
     ----------
     task : Task
         The labels of the rows.
-    X : array, CSR matrix or Mapped
+    X : array, CSR matrix or LazyRows
+        Features.
     state : State, optional
-        What the run on an earlier chunk gave; it is not changed.
+        What an earlier chunk left; it is not changed.
+
+    Returns
+    -------
+    State, Result
+        Where the solver stands, its weights among the arrays as "w", and the course of the run; None if the chunk
+        holds no pairs that could be drawn.
     """
-    how = setting.how(task.n_rows)
-    if isinstance(setting.solver, Exact):
-        found = _exactly(task, X, setting, how)
-    elif isinstance(task, TwoClassTask) and not isinstance(X, Mapped):
-        found = setting.solver.run(
-            task.pairs(X, rng),
-            setting.loss,
-            setting.regularization,
-            rng,
-            state=state,
-            stream=setting.stream,
-            **how,
-        )
-    else:
-        found = _drawn(task, X, setting, rng, state, how)
-    return setting.watching.close(found)
+    make = maker_for(setting.solver, task, X)
+    if state is not None and not task.has_pairs() and not _pairs_reach_back(task, X):
+        return state, None
+    return descend(make(X, setting, rng, state), setting, rng, state)
 
 
-def _exactly(task: Task, X: Any, setting: Setting, how: dict[str, Any]) -> State:
-    if isinstance(X, Mapped):
-        raise InputError(
-            f"the solver 'exact' needs all features at once, and {X.shape[0]:,} rows of {X.shape[1]:,} are too many: "
-            "choose 'adadsg' or fewer features"
-        )
-    objective = task.all_pairs(X, setting.loss, setting.regularization / np.sqrt(task.n_rows))
-    return setting.solver.minimise(objective, **how)
+def _pairs_reach_back(task: Task, X: Any) -> bool:
+    """Return whether rows of one class are of use, since solvers keep rows of the other."""
+    return isinstance(task, TwoClassTask) and hasattr(X, "dtype")
 
 
-def _drawn(
-    task: Task, X: Any, setting: Setting, rng: np.random.Generator, state: State | None, how: dict[str, Any]
-) -> State:
-    check_draws(setting.solver)
-    if state is not None and not task.has_pairs():
-        return state  # a chunk that says nothing
-    source = Dealer(task.source(rng))
-    walker: Any
-    if task.is_metric:
-        state = start_of_metric(X, source, setting.n_components, rng) if state is None else state.copy()
-        walker = MetricWalker(X, source, setting.loss, state, rng)
-    else:
-        state = State(np.zeros(X.shape[1])) if state is None else state.copy()
-        walker = linear_walker(X, source, setting.loss, state, rng)
-    return run_drawn(
-        setting.solver,
-        source,
-        walker,
-        setting.loss,
-        setting.regularization,
-        state,
-        stream=setting.stream,
-        **how,
+def descend(
+    objective: Any, setting: Setting, rng: np.random.Generator, state: State | None
+) -> tuple[State, Result]:
+    """Run the solver from its beginning, or on from a state; return as `learn`."""
+    x = objective.initial(rng) if state is None else state.arrays["w"]
+    w, result = minimise(
+        setting.solver, objective, x, budget=setting.budget(), rng=rng, state=state, run=setting.run
     )
+    found = result.state or State(history=result.history)
+    return replace(found, arrays={**found.arrays, "w": w}), replace(result, state=None)
 
 
 def learn_kernel_weights(
     task: Task, X: Any, joined: Joined, setting: Setting, rng: np.random.Generator
 ) -> tuple[Joined, np.ndarray]:
-    """Weights of kernels, and the features that go with them.
+    """Return weights of kernels, and the features that go with them.
 
     With features phi_k of each kernel and scores `sum over k of w_k · phi_k(x)`, what is minimised over all w_k and
     over weights d_k of at least 0 that sum to 1 is
@@ -146,12 +118,14 @@ def learn_kernel_weights(
         The maps, scaled by the root of the weights, and the weights.
     """
     weights = np.full(len(joined.parts), 1 / len(joined.parts))
-    scales, setting = joined.scales, replace(setting, stream=False, ask=False, share=0.5)
-    for number in range(ROUNDS):
-        setting.watching.enter("weighing kernels", number + 1, ROUNDS)
-        state = learn(task, features_of(X, joined.scaled(scales * np.sqrt(weights))), setting, rng)
-        lengths = np.sqrt(weights) * [np.linalg.norm(state.w[part]) for part in joined.slices]
-        if state.stop_reason not in ("epochs", "tolerance") or not lengths.any():
+    scales, setting = joined.scales, replace(setting, stream=False, share=0.5)
+    setting.run.enter("weighing kernels", ROUNDS)
+    for _ in range(ROUNDS):
+        features = features_of(X, joined.scaled(scales * np.sqrt(weights)))
+        state, result = learn(task, features, setting, rng)
+        w = state.arrays["w"]
+        lengths = np.sqrt(weights) * [np.linalg.norm(w[part]) for part in joined.slices]
+        if result is None or result.stop_reason not in ("epochs", "tolerance") or not lengths.any():
             break  # out of time, or nothing was learned
         before, weights = weights, lengths / lengths.sum()
         if np.abs(weights - before).max() < _SETTLED:

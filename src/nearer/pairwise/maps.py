@@ -12,8 +12,8 @@ from nearer._utils.arrays import row_blocks
 from nearer._utils.schema import LARGEST, Array, Fields, Items, Number, Part, Settings, Size, optional
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
+from nearer.objectives.pair_rows import LazyRows, ready
 from nearer.pairwise._scales import columns_of, length_of_rows, moved, sample_of, scales_of, shift_of
-from nearer.pairwise.pairs import ready
 
 #: features that take more bytes than this are worked out when pairs of them are met, again and again
 MOST_BYTES = 2**29
@@ -278,30 +278,15 @@ def is_map_of(row_map: RowMap, model: Any) -> bool:
     return isinstance(row_map, Transformed)
 
 
-class Mapped:
-    """Features that are worked out when they are asked for.
-
-    >>> Mapped(np.eye(3), Rows(3))[np.array([2])]
-    array([[0., 0., 1.]])
-    """
-
-    def __init__(self, X: Any, row_map: RowMap):
-        self._X, self._map = X, row_map
-        self.shape = (X.shape[0], row_map.width)
-
-    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
-        return np.asarray(self._map(self._X[rows]))
-
-
 def features_of(X: Any, row_map: RowMap, most_bytes: int | None = None) -> Any:
-    """Features of the rows: as a matrix where they fit into so many bytes (`MOST_BYTES`), otherwise `Mapped`."""
+    """Features of the rows: as a matrix where they fit into so many bytes (`MOST_BYTES`), otherwise `LazyRows`."""
     if isinstance(row_map, Rows):
         return ready(row_map(X))
     most_bytes = MOST_BYTES if most_bytes is None else most_bytes
     sample = row_map(X[:2])
     if sparse.issparse(sample) or X.shape[0] * row_map.width * sample.itemsize <= most_bytes:
         return ready(row_map(X))
-    return Mapped(X, row_map)
+    return LazyRows(X, row_map, row_map.width)
 
 
 def scores_of(X: Any, row_map: RowMap, w: np.ndarray, centre: np.ndarray | None = None) -> np.ndarray:

@@ -16,9 +16,10 @@ from nearer._utils.optional import optional
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
-from nearer.pairwise.drawn import PROBED, Strides, run_drawn
-from nearer.pairwise.sources import Source
-from nearer.pairwise.state import State
+from nearer.objectives.pair_sources import Source
+from nearer.objectives.stochastic_pairs import PROBED, DrawnObjective, DrawnWalk
+from nearer.pairwise.learning import Setting, descend
+from nearer.solvers import Result, State
 
 
 @dataclass(frozen=True)
@@ -104,32 +105,24 @@ class FittedNetwork:
             parts = [self._of(X[block]).double().cpu().numpy() for block in row_blocks(X.shape[0], 1024)]
         return np.concatenate(parts)
 
-    def learn(self, source: Source, X: Any, setting: Any, rng: np.random.Generator, state: State) -> State:
-        """Train on the pairs of a source; `setting` is a `nearer.pairwise.learning.Setting`."""
+    def learn(
+        self, source: Source, X: Any, setting: Setting, rng: np.random.Generator, state: State | None
+    ) -> tuple[State, Result]:
+        """Train on the pairs of a source; return as `nearer.pairwise.learning.learn`."""
         import torch
 
-        walker = _NetworkWalker(self, X, source, setting.loss, state, rng)
-        how = setting.how(source.n_rows)
+        objective = NetworkPairs(self, X, source, setting.loss, setting.regularization, setting.stream)
         before = copy.deepcopy(self.module.state_dict()), self.threshold.detach().clone()
         with torch.random.fork_rng(devices=[]):  # dropout draws from our seed and leaves torch's own alone
             torch.manual_seed(int(rng.integers(2**62)))
-            found = run_drawn(
-                setting.solver,
-                source,
-                walker,
-                setting.loss,
-                setting.regularization,
-                state,
-                stream=setting.stream,
-                **how,
-            )
-        if found.stop_reason == "diverged":  # the last parameters that were numbers
+            state, result = descend(objective, setting, rng, state)
+        if result.stop_reason == "diverged":  # the last parameters that were numbers
             self.module.load_state_dict(before[0])
             with torch.no_grad():
                 self.threshold.copy_(before[1])
         if not self.is_metric:
             self._level = _mean(self._outputs(self.between))
-        return found
+        return state, result
 
     def margins(self, X: Any, rows: np.ndarray, others: np.ndarray) -> Any:
         """Margins of pairs, as a tensor."""
@@ -143,9 +136,20 @@ class FittedNetwork:
         return signs * margin
 
     def parameters(self) -> np.ndarray:
-        """All that is learned, as one vector."""
-        learned = [p for group in self.optimiser.param_groups for p in group["params"]]
-        return np.concatenate([p.detach().double().cpu().numpy().ravel() for p in learned])
+        """Return all that is learned, as one vector."""
+        return np.concatenate([p.detach().double().cpu().numpy().ravel() for p in self._learned()])
+
+    def load(self, x: np.ndarray) -> None:
+        """Set all that is learned to the numbers of one vector."""
+        import torch
+
+        ends = np.cumsum([p.numel() for p in self._learned()])
+        with torch.no_grad():
+            for p, numbers in zip(self._learned(), np.split(x, ends[:-1]), strict=True):
+                p.copy_(torch.as_tensor(numbers).reshape(p.shape))
+
+    def _learned(self) -> list[Any]:
+        return [p for group in self.optimiser.param_groups for p in group["params"]]
 
     def _of(self, rows: Any) -> Any:
         import torch
@@ -178,7 +182,44 @@ def _mean(scores: np.ndarray) -> float:
     return float(finite.mean()) if len(finite) else 0.0
 
 
-class _Parameters:
+class NetworkPairs(DrawnObjective):
+    """A module over drawn pairs; its weights are all its parameters in one vector, and the L2 term is Adam's."""
+
+    def __init__(
+        self,
+        fitted: FittedNetwork,
+        X: Any,
+        source: Source,
+        loss: MarginLoss,
+        regularization: float = 0.01,
+        stream: bool = False,
+    ):
+        super().__init__(X, source, loss, regularization, stream)
+        self.fitted = fitted
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.fitted.parameters().shape
+
+    def initial(self, rng: np.random.Generator) -> np.ndarray:
+        return self.fitted.parameters()
+
+    def margins(self, x: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        import torch
+
+        now = self.fitted.parameters()
+        self.fitted.load(x)
+        self.fitted.module.eval()
+        with torch.no_grad():
+            margins = self.fitted.margins(self.X, first, second).double().cpu().numpy()
+        self.fitted.load(now)
+        return margins
+
+    def _walk(self, x: np.ndarray, memory: State, rng: np.random.Generator) -> DrawnWalk:
+        return _NetworkWalk(self, memory, rng)
+
+
+class _LatestParameters:
     """A network's parameters as weights that stages of steps work on; the answer is the latest of them."""
 
     def __init__(self, fitted: FittedNetwork):
@@ -191,31 +232,24 @@ class _Parameters:
         return {}
 
 
-class _NetworkWalker(Strides):
+class _NetworkWalk(DrawnWalk):
     """Steps of Adam over drawn pairs."""
 
-    def __init__(
-        self,
-        fitted: FittedNetwork,
-        X: Any,
-        source: Source,
-        loss: MarginLoss,
-        state: State,
-        rng: np.random.Generator,
-    ):
-        self._fitted, self._X, self._source, self._loss = fitted, X, source, loss
-        self._state, self._rng = state, rng
-        self.weights = _Parameters(fitted)
+    def __init__(self, objective: NetworkPairs, memory: State, rng: np.random.Generator):
+        self._fitted, self._X, self._loss = objective.fitted, objective.X, objective.loss
+        self.source, self._memory, self._rng = objective.source, memory, rng
+        self.weights = _LatestParameters(objective.fitted)
 
     def steps(self, count: int, rule: np.ndarray) -> tuple[int, float]:
-        """Take one step of Adam on a batch of pairs."""
+        """Make one step of Adam, on a batch of pairs."""
         import torch
 
         fitted = self._fitted
         count = min(count, fitted.network.batch_size)
-        rows, others = self._source.draw(count, self._rng)
+        rows, others = self.source.draw(count, self._rng)
         for group in fitted.optimiser.param_groups:
-            group["lr"] = fitted.network.learning_rate / math.sqrt(max(self._state.repeats, 1))
+            repeats = max(self._memory.numbers.get("repeats", 0), 1)
+            group["lr"] = fitted.network.learning_rate / math.sqrt(repeats)
         fitted.optimiser.param_groups[0]["weight_decay"] = float(rule[MU])
         fitted.module.train()
         margins = fitted.margins(self._X, rows, others)
@@ -230,11 +264,11 @@ class _NetworkWalker(Strides):
         return count, float(self._loss.value(at).sum())
 
     def probe(self) -> float:
-        """Begin at a threshold between the distances, where there is none yet; the length of steps is Adam's affair."""
+        """Begin at a threshold between the distances, if there is none yet; Adam finds the length of steps."""
         import torch
 
-        if self._fitted.is_metric and self._state.steps == 0:
-            rows, others = self._source.draw(PROBED, self._rng)
+        if self._fitted.is_metric and not self._memory.last_row().get("evaluations"):
+            rows, others = self.source.draw(PROBED, self._rng)
             first, second = (self._fitted.outputs(self._X[side]) for side in (rows, others))
             with torch.no_grad():
                 self._fitted.threshold.fill_(float(((first - second) ** 2).sum(axis=1).mean()))

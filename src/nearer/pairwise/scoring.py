@@ -6,7 +6,7 @@ import numpy as np
 
 from nearer.errors import InputError
 from nearer.objectives._layers import Layer, pair_layers
-from nearer.pairwise.sources import Alike
+from nearer.objectives.pair_sources import Alike
 
 #: pairs from which nearness is judged
 _MOST_PAIRS = 200_000

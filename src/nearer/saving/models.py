@@ -215,7 +215,7 @@ def _check_known(manifest: dict[str, Any], path: Path) -> None:
 def _rebuilt(manifest: dict[str, Any], read_array: Callable[[str], np.ndarray]) -> Any:
     """The estimator that a manifest describes, every part of it checked."""
     kind = estimator_class(manifest["class"])
-    decoder = Decoder(read_array, make=Parts)
+    decoder = Decoder(read_array, make=Parts.of)
     schema: Saved = kind._schema
     params = schema.read_params(decoder.decode_entries(manifest["params"]))
     fitted = schema.read_fitted(decoder.decode_entries(manifest["fitted"]))

@@ -1,13 +1,17 @@
 """Solvers: a gradient estimator, a step rule and the run that stops them.
 
+>>> find("svrg-sbb") == SVRG(step="sbb")
+True
 >>> from nearer.objectives import PointObjective
 >>> fitting(PointObjective)
 ['auto', 'svrg-sbb', 'svrg-sbb0', 'svrg-sbb-restarts', 'svrg', 'sgd', 'adam', 'batch', 'lbfgs']
->>> find("svrg-sbb") == SVRG(step="sbb")
-True
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from nearer.errors import InputError
 from nearer.objectives.base import Objective
@@ -24,8 +28,55 @@ from nearer.solvers.sgd import SGD
 from nearer.solvers.steps import Constant, Decay, StabilizedBB, StepRule
 from nearer.solvers.svrg import SVRG
 
-#: all solvers by name; `fitting` returns those for an objective
-SOLVERS: dict[str, Solver] = {
+if TYPE_CHECKING:
+    from nearer.solvers.buffered import OLP
+    from nearer.solvers.doubly_stochastic import DSGD, AdaDSG
+    from nearer.solvers.exact import Exact, ExactSolution, solve_exact
+    from nearer.solvers.moments import OPAUC
+    from nearer.solvers.saddle import SOLAM
+
+#: the modules of solvers that few fits need, imported when first asked for
+_LATER = {
+    "AdaDSG": "doubly_stochastic",
+    "DSGD": "doubly_stochastic",
+    "OLP": "buffered",
+    "OPAUC": "moments",
+    "SOLAM": "saddle",
+    "Exact": "exact",
+    "ExactSolution": "exact",
+    "solve_exact": "exact",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'nearer.solvers' has no attribute {name!r}")
+    found = getattr(import_module(f"nearer.solvers.{_LATER[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+class _Table(Mapping[str, Solver]):
+    """Solvers by name; one that is given as the name of its class is made when first asked for."""
+
+    def __init__(self, solvers: dict[str, Solver | str]):
+        self._solvers = solvers
+
+    def __getitem__(self, name: str) -> Solver:
+        found = self._solvers[name]
+        if isinstance(found, str):
+            found = self._solvers[name] = __getattr__(found)()
+        assert isinstance(found, Solver)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._solvers)
+
+    def __len__(self) -> int:
+        return len(self._solvers)
+
+
+_SOLVERS: dict[str, Solver | str] = {
     "auto": Phases((Adam(epochs=30), SVRG(step=StabilizedBB(first_step="careful")))),
     "svrg-sbb": SVRG(step="sbb"),
     "svrg-sbb0": SVRG(step="bb"),
@@ -35,20 +86,35 @@ SOLVERS: dict[str, Solver] = {
     "adam": Adam(),
     "batch": GradientDescent(),
     "lbfgs": LBFGS(),
+    "adadsg": "AdaDSG",
+    "dsgd": "DSGD",
+    "olp": "OLP",
+    "opauc": "OPAUC",
+    "solam": "SOLAM",
+    "exact": "Exact",
     "accelerated": AcceleratedProximalGradient(),
     "proximal": ProximalGradient(),
 }
+#: all solvers by name; `fitting` returns those for an objective
+SOLVERS: Mapping[str, Solver] = _Table(_SOLVERS)
 
 __all__ = [
+    "DSGD",
     "LBFGS",
+    "OLP",
+    "OPAUC",
     "SGD",
+    "SOLAM",
     "SOLVERS",
     "SVRG",
     "AcceleratedProximalGradient",
+    "AdaDSG",
     "Adam",
     "Budget",
     "Constant",
     "Decay",
+    "Exact",
+    "ExactSolution",
     "GradientDescent",
     "Phases",
     "Progress",
@@ -63,30 +129,39 @@ __all__ = [
     "find",
     "fitting",
     "minimise",
+    "solve_exact",
 ]
 
 
-def fitting(objective: Objective | type[Objective]) -> list[str]:
-    """Return the names of the solvers that fit an objective: it provides what they require."""
-    return [name for name, solver in SOLVERS.items() if solver.requires <= objective.provides]  # type: ignore[operator]
+def fitting(*objectives: Objective | type[Objective]) -> list[str]:
+    """Return the names of the solvers that fit one of these objectives: it provides what they require."""
+    return [name for name, solver in SOLVERS.items() if _fits(solver, objectives)]
 
 
-def find(solver: str | Solver, objective: Objective | type[Objective] | None = None) -> Solver:
-    """Return the solver with a name, or the object itself, and check that it fits the objective.
+def _fits(solver: Solver, objectives: tuple[Any, ...]) -> bool:
+    return any(solver.requires <= objective.provides for objective in objectives)
+
+
+def find(solver: str | Solver, *objectives: Objective | type[Objective]) -> Solver:
+    """Return the solver with a name, or the object itself, and check that it fits one of the objectives.
 
     Parameters
     ----------
     solver : str or Solver
         A name in `SOLVERS`, or a solver.
-    objective : Objective or its class, optional
-        What the solver is to minimise; an InputError names the solvers that fit it.
+    *objectives : Objective or its class
+        What the solver may have to minimise; an InputError names the solvers that fit.
     """
     found = SOLVERS.get(solver) if isinstance(solver, str) else solver
+    if isinstance(found, type) and issubclass(found, Solver):
+        raise InputError(
+            f"solver must be an object, not the class {found.__name__}: write {found.__name__}()"
+        )
     if not isinstance(found, Solver):
-        names = SOLVERS if objective is None else fitting(objective)
+        names = fitting(*objectives) if objectives else SOLVERS
         raise InputError(
             f"solver must be one of {', '.join(names)} or a nearer.solvers.Solver object, not {solver!r}"
         )
-    if objective is not None:
-        check_fit(found, objective)
+    if objectives and not _fits(found, objectives):
+        check_fit(found, objectives[0])
     return found

@@ -28,11 +28,15 @@ class Solver(ABC):
     requires: ClassVar[frozenset[str]]
     #: whether `solve` returns by itself, by a schedule of its own
     ends: ClassVar[bool] = False
+    #: whether it walks a stream: the latest parameters are its answer, and records are means over what it met
+    online: ClassVar[bool] = False
+    #: the names of the losses that it can minimise; None means any
+    losses: ClassVar[frozenset[str] | None] = None
     _schema: ClassVar[Fields] = Settings()
 
     @property
-    def default_epochs(self) -> int:
-        """The budget if the user sets none."""
+    def default_epochs(self) -> int | None:
+        """Return the budget if the user sets none; None means that the solver's own schedule is enough."""
         return 200
 
     @abstractmethod
@@ -52,6 +56,13 @@ def check_fit(solver: Solver, objective: Objective | type[Objective]) -> None:
             f"the solver {solver.name!r} needs {', '.join(missing)}, which {kind.__name__} does not provide: "
             f"choose {names or 'another solver'}"
         )
+    if solver.losses is not None and not isinstance(objective, type):
+        loss: str = objective.loss.name  # type: ignore[attr-defined]  # such solvers require it
+        if loss not in solver.losses:
+            raise InputError(
+                f"the solver {solver.name!r} minimises the loss {' or '.join(sorted(solver.losses))} only, not "
+                f"{loss!r}: choose that loss or another solver"
+            )
 
 
 @one_thread()
@@ -109,7 +120,9 @@ def minimise(
     budget = budget or whole.budget
     if budget.max_epochs is None:
         budget = replace(budget, max_epochs=solver.default_epochs)
-    part = whole.part(budget, parameters=objective.parameters, score=score, state=state)
+    part = whole.part(budget, parameters=objective.parameters, score=score, state=state, online=solver.online)
+    start = objective.parameters.copy(x) if solver.online else None
+    part.best = start
     try:
         # divergence is watched for, not warned of; the run looks for ctrl-C
         with np.errstate(over="ignore", invalid="ignore"), noting():
@@ -125,4 +138,6 @@ def minimise(
     if part.best is None:
         raise RuntimeError(f"the solver {solver.name!r} ended without a record: `solve` must call run.begin")
     part.finish(objective.value)
+    if solver.online and part.stop_reason == "diverged":  # back to where all was sound
+        part.best, part.memory = start, State() if state is None else state.copy()
     return part.best, part.result()

@@ -27,7 +27,7 @@ class Phases(Solver):
 
     @property
     def default_epochs(self) -> int:
-        return sum(solver.default_epochs for solver in self.solvers)
+        return sum(solver.default_epochs or 0 for solver in self.solvers)
 
     def __post_init__(self) -> None:
         if not self.solvers or not all(isinstance(solver, Solver) for solver in self.solvers):

@@ -146,6 +146,12 @@ class Parts:
     kind: type
     fields: dict[str, Any]
 
+    @classmethod
+    def of(cls, kind: type, fields: dict[str, Any]) -> Parts:
+        """Return the parts as the present version has them; a class that is gone says so by `_moved`."""
+        moved: Callable[[dict[str, Any]], Parts] | None = getattr(kind, "_moved", None)
+        return cls(kind, fields) if moved is None else moved(fields)
+
 
 class Part(Spec):
     """One of some dataclasses, or of their subclasses, each with a `_schema` of its own.
@@ -156,10 +162,12 @@ class Part(Spec):
         A function lets a class declare parts of its own type.
     shares : tuple of str
         Names of sizes that are those of the whole; others are the part's own.
+    schema : Fields, optional
+        Stricter declarations than those of the class.
     """
 
-    def __init__(self, *kinds: Any, shares: tuple[str, ...] = ()):
-        self._kinds, self.shares = kinds, shares
+    def __init__(self, *kinds: Any, shares: tuple[str, ...] = (), schema: Fields | None = None):
+        self._kinds, self.shares, self._declared = kinds, shares, schema
 
     @property
     def kinds(self) -> tuple[type, ...]:
@@ -171,7 +179,8 @@ class Part(Spec):
 
     def _read(self, value: Parts, where: str, sizes: Sizes) -> Any:
         own = {name: sizes[name] for name in self.shares if name in sizes}
-        built = value.kind._schema.built(value, where, own)  # type: ignore[attr-defined]
+        declared: Fields = self._declared or value.kind._schema  # type: ignore[attr-defined]
+        built = declared.built(value, where, own)
         sizes.update({name: own[name] for name in self.shares if name in own})
         return built
 

@@ -10,11 +10,10 @@ import numpy as np
 from nearer._compiled.pairwise_reference import COUNT
 from nearer._utils.validation import whole
 from nearer.errors import InputError
-from nearer.losses.margins import MarginLoss
-from nearer.pairwise._weights import block_length, floor_of, length_of, probe, rule_of
-from nearer.pairwise.base import PairSolver
-from nearer.pairwise.pairs import Pairs
-from nearer.pairwise.state import State, Watch
+from nearer.objectives._pair_weights import add_distances, block_length, floor_of, length_of, rule_of
+from nearer.objectives.stochastic_pairs import TwoClassPairs
+from nearer.solvers._passes import Pass, RowSolver, samples_of
+from nearer.solvers.run import Run
 
 _FLOOR = 0.5
 #: features up to which "auto" keeps whole covariances, and the rank beyond
@@ -25,7 +24,7 @@ _MOST = 20_000
 
 
 @dataclass(frozen=True)
-class OPAUC(PairSolver):
+class OPAUC(RowSolver):
     """One-pass AUC: every row makes a step against all rows of the other class seen so far, by their moments.
 
     Parameters
@@ -39,11 +38,11 @@ class OPAUC(PairSolver):
 
     Examples
     --------
+    >>> import nearer
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 3)) + [1.0, 0.0, 0.0] * (np.arange(400)[:, None] < 100)
-    >>> from nearer.losses.margins import SquareLoss
-    >>> state = OPAUC().run(Pairs.from_labels(X, np.arange(400) < 100, rng), SquareLoss(), 0.01, rng)
-    >>> int(state.w.argmax()), state.stop_reason
+    >>> model = nearer.AUCClassifier("square", OPAUC(), random_state=0).fit(X, np.arange(400) < 100)
+    >>> int(model.coef_.argmax()), model.result_.stop_reason
     (0, 'epochs')
     """
 
@@ -57,53 +56,33 @@ class OPAUC(PairSolver):
             whole("rank", self.rank)
         whole("passes", self.passes)
 
-    def _run_batch(
-        self, pairs: Pairs, loss: MarginLoss, regularization: float, rng: np.random.Generator, watch: Watch
-    ) -> None:
-        for number in range(self.passes):
-            if not watch.over:
-                watch.state.repeats += 1
-                self._pass(pairs, loss, regularization, rng, watch, learns=number == 0)
-
-    def _run_stream(
-        self, pairs: Pairs, loss: MarginLoss, regularization: float, rng: np.random.Generator, watch: Watch
-    ) -> None:
-        watch.state.positives += len(pairs.positives)
-        watch.state.negatives += len(pairs.negatives)
-        self._pass(pairs, loss, regularization, rng, watch, learns=True)
-
     def _pass(
-        self,
-        pairs: Pairs,
-        loss: MarginLoss,
-        regularization: float,
-        rng: np.random.Generator,
-        watch: Watch,
-        learns: bool,
-    ) -> None:
-        state = watch.state
-        state.stage += 1
-        if min(len(pairs.positives), len(pairs.negatives)) > 0:
-            probe(state, pairs)
-        floor = floor_of(state, loss, _FLOOR) * max(state.repeats, 1)
-        rule = rule_of(floor, regularization / np.sqrt(max(state.samples, 1)))
-        moments = Moments.resumed(state, self._rank(pairs.n_features))
-        total, length, first = 0.0, length_of(rule), state.steps
+        self, objective: TwoClassPairs, x: np.ndarray, rng: np.random.Generator, run: Run, number: int
+    ) -> np.ndarray:
+        """Meet every row once; moments grow in the first pass over the rows."""
+        pairs, memory = objective.pairs, run.memory
+        if pairs.both:
+            add_distances(memory.numbers, *pairs.spread())
+        floor = floor_of(memory.numbers, objective.loss, _FLOOR) * max(memory.numbers.get("repeats", 0), 1)
+        rule = rule_of(floor, objective.regularization / np.sqrt(max(samples_of(memory.numbers), 1)))
+        moments = Moments.resumed(memory.arrays, pairs.n_features, self._rank(pairs.n_features))
         order, sides = pairs.mixed(rng)
         # blocks of few rows would spend their time on taking them out of the matrix
         block = min(max(32 * block_length(pairs.n_features * moments.height), 8), moments.room)
         begin = 0
-        while begin < len(order) and not watch.over:
-            stop = min(begin + watch.room(block), len(order))
-            rows = pairs.X[order[begin:stop]]
-            rows = rows.toarray() if pairs.is_sparse else rows
-            before = moments.held[COUNT]
-            taken, met = moments.steps(rows.astype(np.float64, copy=False), sides[begin:stop], learns, rule)
-            begin, total = begin + taken, total + met
-            watch.made(int(moments.held[COUNT] - before), met, moments.average.copy)
-        state.record(total / max(state.steps - first, 1), length)
-        state.w = moments.average.copy()
-        state.arrays.update(moments.stored())
+        try:
+            with Pass(run, moments.average.copy, length_of(rule), max(run.epoch, 0) + 1) as now:
+                while begin < len(order):
+                    stop = min(begin + run.room(block), len(order))
+                    rows = pairs.X[order[begin:stop]]
+                    rows = (rows.toarray() if pairs.is_sparse else rows).astype(np.float64, copy=False)
+                    before = moments.held[COUNT]
+                    taken, met = moments.steps(rows, sides[begin:stop], number == 0, rule)
+                    begin += taken
+                    now.add(int(moments.held[COUNT] - before), met)
+        finally:
+            memory.arrays.update(moments.stored())
+        return moments.average.copy()
 
     def _rank(self, n_features: int) -> int | None:
         if self.rank == "auto":
@@ -137,26 +116,26 @@ class Moments:
         self.held = np.zeros(4)
 
     @classmethod
-    def resumed(cls, state: State, rank: int | None) -> Moments:
-        """Those that `stored` gave to a state."""
-        moments = cls(len(state.w), rank)
-        if "factors" in state.arrays:
-            if state.arrays["factors"].shape != moments.factors.shape:
+    def resumed(cls, arrays: dict[str, np.ndarray], n_features: int, rank: int | None) -> Moments:
+        """Return those that `stored` returned; new ones if there are none."""
+        moments = cls(n_features, rank)
+        if "factors" in arrays:
+            if arrays["factors"].shape != moments.factors.shape:
                 raise InputError(
-                    "the stream began with another rank of OPAUC: keep that rank, or call fit to begin anew"
+                    "the stream began with another rank of OPAUC: keep that rank, or call fit to start again"
                 )
             for name in cls._SAVED:
-                setattr(moments, name, state.arrays[name])
+                setattr(moments, name, arrays[name])
         return moments
 
     def stored(self) -> dict[str, np.ndarray]:
-        """The arrays to go on with."""
+        """Return the arrays to continue with."""
         for side in (0, 1):
             self._absorb(side)
         return {name: getattr(self, name) for name in self._SAVED}
 
     def steps(self, rows: np.ndarray, sides: np.ndarray, learns: bool, rule: np.ndarray) -> tuple[int, float]:
-        """Steps for these rows, or for the first of them; gives how many, and the sum of the losses met."""
+        """Make steps for these rows, or for the first of them; return how many, and the sum of the losses met."""
         from nearer._compiled.pairwise_moments import moment_steps
 
         for side in (0, 1):

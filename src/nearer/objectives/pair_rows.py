@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +36,7 @@ class Pairs:
 
     @classmethod
     def from_labels(cls, X: Any, positive: np.ndarray, rng: np.random.Generator) -> Pairs:
-        """Pairs of the rows where `positive` is true with those where it is not, both shuffled."""
+        """Return pairs of the rows where `positive` is true with those where it is not, both shuffled."""
         from nearer._compiled.pairwise_rows import shuffle_rows
 
         positive = np.asarray(positive, dtype=bool)
@@ -51,6 +52,11 @@ class Pairs:
         return len(self.positives) + len(self.negatives)
 
     @property
+    def both(self) -> bool:
+        """Whether there are rows of either class."""
+        return min(len(self.positives), len(self.negatives)) > 0
+
+    @property
     def n_features(self) -> int:
         return int(self.X.shape[1])
 
@@ -64,7 +70,7 @@ class Pairs:
         return self.X.nnz / max(self.X.shape[0], 1) if self.is_sparse else float(self.n_features)
 
     def mixed(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """All rows in one shuffled list, and the class of each: 0 positive, 1 negative."""
+        """Return all rows in one shuffled list, and the class of each: 0 positive, 1 negative."""
         from nearer._compiled.pairwise_rows import shuffle_rows
 
         places = np.arange(self.n_rows)
@@ -73,7 +79,7 @@ class Pairs:
         return np.concatenate([self.positives, self.negatives])[places], sides
 
     def spread(self, most: int = 256) -> tuple[float, int]:
-        """Mean squared distance of up to `most` pairs from the head of both lists, and how many they were."""
+        """Return the mean squared distance of up to `most` pairs from the head of both lists, and their number."""
         count = min(most, max(len(self.positives), len(self.negatives)))
         rows, others = (np.resize(side, count) for side in (self.positives, self.negatives))
         if self.is_sparse:
@@ -86,8 +92,23 @@ class Pairs:
         return float(total) / count, count
 
 
+class LazyRows:
+    """Features that are worked out when they are asked for.
+
+    >>> LazyRows(np.eye(3), lambda rows: 2 * rows, 3)[np.array([2])]
+    array([[0., 0., 2.]])
+    """
+
+    def __init__(self, X: Any, row_map: Callable[[Any], Any], width: int):
+        self._X, self._map = X, row_map
+        self.shape = (X.shape[0], width)
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(self._map(self._X[rows]))
+
+
 def ready(X: Any) -> Any:
-    """X in the form that solvers walk over: floats, C-contiguous or CSR with sorted columns.
+    """Return X in the form that solvers walk over: floats, C-contiguous or CSR with sorted columns.
 
     >>> ready(np.eye(2, dtype=int)).dtype
     dtype('float64')
@@ -107,5 +128,5 @@ def ready(X: Any) -> Any:
 
 
 def sparse_arrays(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row starts (int64), columns (int32) and numbers of a CSR matrix: one kind for the compiled loops."""
+    """Return row starts (int64), columns (int32) and numbers of a CSR matrix, in the types of the compiled loops."""
     return X.indptr.astype(np.int64, copy=False), X.indices.astype(np.int32, copy=False), X.data

@@ -6,8 +6,6 @@ import numpy as np
 
 from nearer._compiled.pairwise_reference import COUNT, MASS, MU, SCALE, TOTAL, A, T, step_curvature
 from nearer.losses.margins import MarginLoss
-from nearer.pairwise.pairs import Pairs
-from nearer.pairwise.state import State
 
 #: the t-th iterate weighs t**3 in the average: half of the weight is on the last sixth of them
 POWER_OF_AVERAGE = 3.0
@@ -19,7 +17,7 @@ _MOST_STEPS = 4096
 class LinearWeights:
     """Weights w = scale * v and the lazy average of what they were; see `nearer._compiled.pairwise`.
 
-    The loops over sparse rows hold the same numbers in a table, one row a feature; `sync` copies them back.
+    The loops over sparse rows hold the same numbers in a table, one row per feature; `sync` copies them back.
     """
 
     def __init__(self, v: np.ndarray, lag: np.ndarray, held: np.ndarray, answer: np.ndarray):
@@ -29,7 +27,7 @@ class LinearWeights:
 
     @classmethod
     def resumed(cls, arrays: dict[str, np.ndarray], w: np.ndarray) -> LinearWeights:
-        """Those that `stored` gave; new ones, at w, where there are none."""
+        """Return those that `stored` returned; new ones, at w, if there are none."""
         if "v" in arrays:
             return cls(arrays["v"], arrays["lag"], arrays["held"], w)
         return cls(w.copy(), np.zeros_like(w), np.array([1.0, 0.0, 0.0, 0.0]), w)
@@ -40,13 +38,13 @@ class LinearWeights:
         self.replaced()
 
     def stored(self) -> dict[str, np.ndarray]:
-        """The arrays to go on with."""
+        """Return the arrays to continue with."""
         self.sync()
         return {"v": self.v, "lag": self.lag, "held": self.held}
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """What the loops change: v, lag and held, or the table and held."""
+        """Return what the loops change: v, lag and held, or the table and held."""
         return (self.v, self.lag, self.held) if self._table is None else (self._table, self.held)
 
     def sync(self) -> None:
@@ -60,19 +58,19 @@ class LinearWeights:
             self._table[:, 0], self._table[:, 1] = self.v, self.lag
 
     def last(self) -> np.ndarray:
-        """The latest iterate."""
+        """Return the latest iterate."""
         self.sync()
         return self.held[SCALE] * self.v
 
     def average(self) -> np.ndarray:
-        """The average since it began; before its first iterate, the answer so far."""
+        """Return the average since it began; before its first iterate, the answer so far."""
         if self.held[COUNT] == 0:
             return self._answer.copy()
         self.sync()
         return (self.held[MASS] * self.v - self.lag) / self.held[TOTAL]
 
     def restart_average(self) -> None:
-        """Begin the average anew; the old one stays the answer until there is a new one."""
+        """Restart the average; the old one stays the answer until there is a new one."""
         self._answer = self.average()
         self.sync()
         self.lag[:] = 0.0
@@ -81,7 +79,7 @@ class LinearWeights:
 
 
 def block_length(entries: float) -> int:
-    """Steps of a block whose steps touch so many numbers each.
+    """Return how many steps a block has, if each touches `entries` numbers.
 
     >>> block_length(10), block_length(2**18), block_length(1e9)
     (4096, 1, 1)
@@ -90,24 +88,23 @@ def block_length(entries: float) -> int:
 
 
 def rule_of(floor: float, mu: float, power: float = POWER_OF_AVERAGE, proximal: bool = True) -> np.ndarray:
-    """The numbers that the loops take: steps of length 1 / (floor + mu t), t = 1, 2, ..."""
+    """Return the numbers that the loops take: steps of length 1 / (floor + mu t), t = 1, 2, ..."""
     return np.array([floor, mu, 0.0, power, float(proximal)])
 
 
 def length_of(rule: np.ndarray) -> float:
-    """The length of the next step."""
+    """Return the length of the next step."""
     return float(1 / (rule[A] + rule[MU] * (rule[T] + 1)))
 
 
-def probe(state: State, pairs: Pairs) -> None:
-    """Keep account, in a state, of how far apart the rows of a pair are."""
-    mean, count = pairs.spread()
-    state.numbers["distance"] = state.numbers.get("distance", 0.0) + mean * count
-    state.numbers["distances"] = state.numbers.get("distances", 0.0) + count
+def add_distances(numbers: dict[str, float], mean: float, count: int) -> None:
+    """Add to the account of how far apart the rows of a pair are: a mean squared distance, and of how many pairs."""
+    numbers["distance"] = numbers.get("distance", 0.0) + mean * count
+    numbers["distances"] = numbers.get("distances", 0.0) + count
 
 
-def floor_of(state: State, loss: MarginLoss, factor: float) -> float:
-    """The floor of the steps: so many times the mean squared distance of a pair times the loss's bend."""
-    spread = state.numbers.get("distance", 0.0) / max(state.numbers.get("distances", 0.0), 1)
+def floor_of(numbers: dict[str, float], loss: MarginLoss, factor: float) -> float:
+    """Return the floor of the steps: `factor` * mean squared distance of a pair * largest curvature of the loss."""
+    spread = numbers.get("distance", 0.0) / max(numbers.get("distances", 0.0), 1)
     # rows that are all equal teach nothing, at any length of step
     return factor * step_curvature(loss) * spread if spread > 0 else 1.0

@@ -9,9 +9,9 @@ import numpy as np
 from nearer._compiled import pairwise_reference as reference
 from nearer._compiled.pairwise_reference import DECKS, DRAWN, LISTED
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
-from nearer.pairwise._decks import WORTHWHILE, deck_of, matrix_bytes
-from nearer.pairwise._weights import LinearWeights, block_length
-from nearer.pairwise.pairs import Pairs, sparse_arrays
+from nearer.objectives._decks import WORTHWHILE, deck_of, matrix_bytes
+from nearer.objectives._pair_weights import LinearWeights, block_length
+from nearer.objectives.pair_rows import Pairs, sparse_arrays
 
 
 class Walker:
@@ -36,9 +36,9 @@ class Walker:
         self.block = block_length(2 * pairs.entries_per_row)
 
     def begin(self, n_positives: int, n_negatives: int, rng: np.random.Generator) -> None:
-        """Count on the first rows of both lists from now on, and start with those that are new among them.
+        """Use the first rows of both lists from now on, and start with those that are new among them.
 
-        Where none is, start anywhere: other pairs meet in every stage.
+        If none is new, start anywhere: other pairs meet in every stage.
         """
         for side, count in enumerate((n_positives, n_negatives)):
             new = self._counts[side] if self._counts[side] < count else int(rng.integers(count))
@@ -51,7 +51,7 @@ class Walker:
             self._shown = (self._lists[0][:n_positives], self._lists[1][:n_negatives])
 
     def steps(self, count: int, rule: np.ndarray) -> tuple[int, float]:
-        """Up to `count` steps; gives how many there were and the sum of the losses met."""
+        """Make up to `count` steps; return how many there were and the sum of the losses met."""
         count = min(count, self.block)
         for deck in self._decks or ():
             if deck.visits_left is not None:
@@ -62,13 +62,15 @@ class Walker:
                 self._cursors[side] = 0
         return count, total
 
-    def finish(self) -> None:
-        """Bring `weights` up to date."""
-        self.weights.sync()
-
-    def restart_average(self) -> None:
-        """Begin the average of the weights anew."""
-        self.weights.restart_average()
+    def steps_of(
+        self, first: np.ndarray, second: np.ndarray, rule: np.ndarray, X: np.ndarray | None = None
+    ) -> tuple[int, float]:
+        """Make one step per pair of these rows, or of these rows of another dense X; return as `steps`."""
+        self._shown = (first, second)
+        self._cursors[:] = 0  # both lists from their start: what is drawn together is met together
+        if X is not None:
+            self._matrix = (X,)
+        return len(first), self._walk(len(first), rule)
 
     def _walk(self, count: int, rule: np.ndarray) -> float:
         first, second = self._matrix, self._matrix

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nearer.pairwise.pairs import Pairs
-from nearer.pairwise.state import SIDES, SPARSE_PARTS
+from nearer.objectives.pair_rows import Pairs
 
+#: classes of which rows are kept, and the arrays of such rows where they are sparse
+SIDES = ("positive", "negative")
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 _PARTS = SPARSE_PARTS[:-1]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer.pairwise.pairs import sparse_arrays
+from nearer.objectives.pair_rows import sparse_arrays
 
 #: bytes that a deck may take
 CAPACITY = 2**28

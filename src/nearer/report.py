@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-import nearer
+from nearer import __version__
 from nearer._fitting.models import STOP_REASONS, at_chance, effort, is_kernel, is_online, map_of, share_on_map
 from nearer._utils.files import replacing
 from nearer._utils.text import counted, readable_seconds
@@ -103,7 +103,7 @@ def render_report(
         summary=escape(f"{_size(estimator, points)}; {_ending(estimator)}."),
         facts="".join(map(_fact_html, _facts(estimator, points, train, test))),
         sections=_pictures(estimator, points, figures or {}) + _tables(estimator),
-        version=escape(nearer.__version__),
+        version=escape(__version__),
         date=datetime.now().strftime("%Y-%m-%d %H:%M"),
     )
 
@@ -263,7 +263,7 @@ def versions() -> dict[str, str]:
     packages = {"numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba"}
     found = {name: import_module(module).__version__ for name, module in packages.items()}
     return {
-        "nearer": nearer.__version__,
+        "nearer": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         **found,

@@ -24,6 +24,21 @@ ALPHA = 2
 
 Matrix = tuple[np.ndarray, ...]
 
+_MASK = 2**64 - 1
+
+
+def draw(seed: int, number: int, repeat: int, below: int) -> int:
+    """Draw a whole number in 0..below-1 for repeat `repeat` of answer `number`, as `draw` of `factors.py` does.
+
+    >>> draw(1, 10, 1, 10) == draw(1, 10, 1, 10), 0 <= draw(7, 5, 2, 5) < 5
+    (True, True)
+    """
+    z = (seed + 0x9E3779B97F4A7C15 * (number + 1) + 0xD1B54A32D192ED03 * (repeat + 1)) & _MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    z ^= z >> 31
+    return ((z >> 32) * below) >> 32
+
 
 def pull(loss: MarginLoss, margin: float, reach: float) -> float:
     """Minus the slope that a pair has after a step which raises its margin by `reach` times that.
@@ -70,8 +85,6 @@ def _length(matrix: Matrix) -> int:
 
 
 def _chooser(walk: int, cursors: np.ndarray, seed: int) -> Callable[[np.ndarray, int], int]:
-    from nearer.kernels._rules import draw  # with it comes numba
-
     def choose(rows: np.ndarray, side: int) -> int:
         if walk == DECKS:
             return int(cursors[side])
@@ -155,8 +168,6 @@ def buffer_steps(
     held: np.ndarray,
 ) -> tuple[float, int]:
     """`dense_buffer_steps` and `sparse_buffer_steps` of `pairwise_buffer.py`."""
-    from nearer.kernels._rules import draw
-
     eager = Eager(v, lag, held)
     total, made, size = 0.0, 0, buffers.shape[1]
     for row, side in zip(order, sides, strict=True):

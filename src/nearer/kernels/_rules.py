@@ -20,7 +20,6 @@ from nearer._compiled.factors import (
 
 UPDATES = {"passive-aggressive": PASSIVE_AGGRESSIVE, "ste": STE, "gnmds": GNMDS}
 STEPS = {"constant": CONSTANT, "1/j": INVERSE, "1/sqrt(j)": INVERSE_ROOT}
-_MASK = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -48,19 +47,6 @@ class Rule:
         """The step for an answer whose near pair is `excess` farther than its far one, before the step size."""
         code = UPDATES[self.update]
         return step_length.py_func(code, excess, gain, weight, self.margin, self.max_step, self.soft)
-
-
-def draw(seed: int, number: int, repeat: int, below: int) -> int:
-    """A whole number in 0..below-1 for repeat `repeat` of answer `number`: as `_kernels.factors.draw`.
-
-    >>> draw(1, 10, 1, 10) == draw(1, 10, 1, 10), 0 <= draw(7, 5, 2, 5) < 5
-    (True, True)
-    """
-    z = (seed + 0x9E3779B97F4A7C15 * (number + 1) + 0xD1B54A32D192ED03 * (repeat + 1)) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    z ^= z >> 31
-    return ((z >> 32) * below) >> 32
 
 
 @dataclass(frozen=True)

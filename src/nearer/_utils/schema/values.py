@@ -276,13 +276,15 @@ class Names(Spec):
         return isinstance(value, tuple)
 
     def _read(self, value: tuple, where: str, sizes: Sizes) -> tuple:
-        from nearer.comparisons.checks import check_names
-
         bind(sizes, self.length, len(value), where)
         need(all(isinstance(name, str) for name in value), f"{where} holds objects that are not strings")
         try:
             "\n".join(value).encode()
         except UnicodeEncodeError:
             raise SchemaError(f"{where} holds a name that is not text") from None
-        check_names(value)
+        need(
+            all(value) and not any("\0" in name for name in value),
+            f"{where} holds a name that is empty or has NUL",
+        )
+        need(len(set(value)) == len(value), f"{where} holds a name twice")
         return value

@@ -139,5 +139,5 @@ class TestSaving:
 
     def test_a_generator_that_a_file_cannot_hold(self, tmp_path):
         selector = Selector(6, random_state=np.random.Generator(np.random.MT19937(0)))
-        with pytest.raises(InputError, match="MT19937.*random_state"):
+        with pytest.raises(InputError, match=r"MT19937.*random_state"):
             nearer.save(selector, tmp_path / "study.nearer")

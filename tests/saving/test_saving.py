@@ -173,7 +173,7 @@ class HomeMade(losses.STE):
 
 class TestRefusals:
     def test_not_fitted(self, tmp_path):
-        with pytest.raises(NotFittedError, match="FeatureMap.*fit"):
+        with pytest.raises(NotFittedError, match=r"FeatureMap.*fit"):
             nearer.save(nearer.FeatureMap(), tmp_path / "model.nearer")
 
     def test_foreign_objects(self, feature_map, tmp_path):
@@ -187,7 +187,7 @@ class TestRefusals:
 
     def test_callback(self, answers, tmp_path):
         fitted = nearer.OrdinalEmbedding(2, max_epochs=1, callback=lambda progress: False).fit(answers)
-        with pytest.raises(InputError, match="callback.*function.*None") as error:
+        with pytest.raises(InputError, match=r"callback.*function.*None") as error:
             nearer.save(fitted, tmp_path / "model.nearer")
         assert one_sentence(error)
         assert not list(tmp_path.iterdir())

@@ -26,7 +26,7 @@ class Solver(ABC):
     name: ClassVar[str]
     #: the methods and attributes of an objective that it uses, besides those that every objective has
     requires: ClassVar[frozenset[str]]
-    #: whether `solve` returns by itself, by a schedule of its own
+    #: whether `solve` returns by itself, when its own schedule is over
     ends: ClassVar[bool] = False
     #: whether it walks a stream: the latest parameters are its answer, and records are means over what it met
     online: ClassVar[bool] = False

@@ -1,7 +1,7 @@
 """How the parameters of an objective are copied, shown and stored: numpy or torch, one array or several.
 
-Nothing else in the framework looks inside parameters. An objective names one of these as its `parameters`; one whose
-parameters are of another kind brings its own class with the same five methods.
+Nothing else in the framework looks inside parameters. An objective names one of these classes as its `parameters`; for
+other types it brings its own class with the same five methods.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class Parameters(Protocol[P]):
     """What a run asks about parameters."""
 
     def copy(self, x: P) -> P:
-        """Return parameters of their own, which later steps do not change."""
+        """Return a copy, which later steps do not change."""
 
     def view(self, x: P) -> P:
-        """Return the same numbers for callbacks to look at; nothing is copied where that can be avoided."""
+        """Return the same numbers for callbacks to read, without a copy if possible."""
 
     def is_finite(self, x: P) -> bool:
         """Return whether every number is finite."""
@@ -29,14 +29,14 @@ class Parameters(Protocol[P]):
         """Return the numbers as named numpy arrays, for a file."""
 
     def restored(self, arrays: dict[str, np.ndarray]) -> P:
-        """Return the parameters that `arrays` gave."""
+        """Return the parameters stored by `arrays`."""
 
 
 class OneArray:
     """One numpy array, whose shape may change during a run.
 
-    >>> kind = OneArray()
-    >>> kind.restored(kind.arrays(np.ones(2)))
+    >>> adapter = OneArray()
+    >>> adapter.restored(adapter.arrays(np.ones(2)))
     array([1., 1.])
     """
 
@@ -76,7 +76,7 @@ class Tensors:
         self.device = device
 
     def copy(self, x: dict[str, Any]) -> dict[str, Any]:
-        """Return tensors of their own, outside any graph, on the same device."""
+        """Return copies, outside any graph, on the same device."""
         return {name: tensor.detach().clone() for name, tensor in x.items()}
 
     def view(self, x: dict[str, Any]) -> dict[str, Any]:

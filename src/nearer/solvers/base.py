@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from nearer.objectives.base import Objective
 from nearer.solvers.result import Result, State
 from nearer.solvers.run import Budget, Callback, Run, Stop
 
+#: the protocol of the objectives that a solver minimises
+O = TypeVar("O", bound=Objective)
 
-class Solver(ABC):
+
+class Solver(ABC, Generic[O]):
     """A way to descend. Subclasses are frozen dataclasses whose fields are the settings.
 
     `solve` moves the parameters until the run raises `Stop`, or returns when the solver's own schedule is over.
@@ -40,7 +43,7 @@ class Solver(ABC):
         return 200
 
     @abstractmethod
-    def solve(self, objective: Any, x: Any, rng: np.random.Generator, run: Run) -> Any:
+    def solve(self, objective: O, x: Any, rng: np.random.Generator, run: Run) -> Any:
         """Descend from x, which may be overwritten; return the last parameters."""
 
 

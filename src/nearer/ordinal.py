@@ -375,7 +375,7 @@ class OrdinalEmbedding(BaseEstimator):
         if self.n_jobs != -1:
             whole("n_jobs", self.n_jobs)
         if isinstance(self.l2, str) and self.l2 != "auto":
-            raise InputError(f'l2 must be "auto" or a number of 0 or more, not {self.l2!r}')
+            raise InputError(f'must be "auto" or a number of 0 or more, not {self.l2!r}', parameter="l2")
         if not isinstance(self.l2, str):
             not_negative("l2", self.l2)
         if self.callback is not None and not callable(self.callback):

@@ -6,8 +6,8 @@ import sys
 import warnings
 
 
-def warn(message: str) -> None:
-    """Warn as if the line that called into nearer did."""
+def warn(message: str | Warning) -> None:
+    """Warn on behalf of the line that called into nearer."""
     warnings.warn(message, UserWarning, stacklevel=_caller() + 1)
 
 

@@ -52,7 +52,7 @@ from nearer.cli._options import (
 )
 from nearer.cli._output import number_or_name, show
 from nearer.cli._writing import check_outputs, check_page, output_file
-from nearer.errors import InputError
+from nearer.errors import InputError, Setting
 
 if TYPE_CHECKING:
     from nearer._fitting.models import Model
@@ -215,4 +215,5 @@ def _parts(
     try:
         return comparisons.split(test_size=test_size, random_state=seed)
     except InputError as error:
-        raise InputError(f"{path}: {error}; --test-size 0 fits to all of them") from None
+        remedy = [*error.remedy, Setting("test_size", 0, "to fit to all of them")]
+        raise error.within(path).but(remedy=remedy) from None

@@ -73,5 +73,6 @@ def find(solver: str | Solver, among: dict[str, Solver] = SOLVERS) -> Solver:
     if isinstance(solver, str) and solver in among:
         return among[solver]
     raise InputError(
-        f"solver must be one of {', '.join(among)} or a nearer.solvers.Solver object, not {solver!r}"
+        f"must be one of {', '.join(among)} or a nearer.solvers.Solver object, not {solver!r}",
+        parameter="solver",
     )

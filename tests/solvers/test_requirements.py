@@ -125,11 +125,7 @@ def test_objectives_have_what_they_promise(objective):
     assert missing == []
 
 
-EVERY_NEED = [
-    (solver, name)
-    for solver in (*SOLVERS.values(), *KERNEL_SOLVERS.values())
-    for name in sorted(solver.requires)
-]
+EVERY_NEED = [(solver, name) for solver in SOLVERS.values() for name in sorted(solver.requires)]
 
 
 @pytest.mark.parametrize(("solver", "name"), EVERY_NEED)

@@ -36,8 +36,8 @@ def generator(random_state: RandomState = None) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise InputError(
-            "random_state must be None, a whole number of 0 or more, a Generator or a RandomState, "
-            f"not {random_state!r}"
+            f"must be None, a whole number of 0 or more, a Generator or a RandomState, not {random_state!r}",
+            parameter="random_state",
         ) from None
 
 

@@ -32,7 +32,7 @@ def readable_seconds(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def warn(message: str) -> None:
+def warn(message: str | Warning) -> None:
     """Warn with the line of the caller that is outside nearer."""
     warnings.warn(message, UserWarning, stacklevel=_caller() + 1)
 

@@ -38,7 +38,7 @@ class Commands(TyperGroup):
             sys.stdout.flush()  # a reader that has gone away is noticed here, not while Python shuts down
             return result
         except InputError as error:
-            raise type(error)(in_options(str(error), self._options(ctx))) from error
+            raise type(error)(in_options(error, self._options(ctx))) from error
         except KeyboardInterrupt:
             complain("interrupted, nothing was written")
             raise typer.Exit(INTERRUPTED) from None
@@ -54,7 +54,7 @@ class Commands(TyperGroup):
         def show(message: Warning | str, *_: Any, **__: Any) -> None:
             if str(message) not in told:
                 told.add(str(message))
-                complain(in_options(str(message), self._options(ctx)))
+                complain(in_options(message, self._options(ctx)))
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)

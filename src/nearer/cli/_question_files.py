@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli._loading import about_model, check_kind, read_about
 from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,9 +44,15 @@ def read_questions(
 
     kind = format_of(path)
     if kind == "npz":
-        raise InputError(f"{path}: questions are a table; convert the file to csv, parquet or jsonl")
+        raise InputError(
+            "questions are a table",
+            place=Place(str(path)),
+            remedy="convert the file to csv, parquet or jsonl",
+        )
     if header is not None and kind != "csv":
-        raise InputError(f"{path}: --header and --no-header are for csv, tsv and txt files; leave them out")
+        raise InputError(
+            "is for csv, tsv and txt files", parameter="header", place=Place(str(path)), remedy="leave it out"
+        )
     with reading(path):
         if kind == "csv":
             return _read_text(path, estimator, columns, header, first_index)
@@ -71,7 +77,7 @@ def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
 
 def _found_objects(header: Sequence[str]) -> tuple[int, ...] | None:
     try:
-        return layout_of(header, None, "").objects
+        return layout_of(header, None, None).objects
     except InputError:
         return None
 
@@ -143,9 +149,9 @@ def _from_table(
     from nearer.comparisons import Comparisons
 
     if not table.num_rows:
-        raise InputError(f"{path}: there are no questions")
+        raise InputError("there are no questions", place=Place(str(path)))
     layout = _asked(
-        layout_of(table.column_names, columns or shown_columns(table.column_names), str(path)), path
+        layout_of(table.column_names, columns or shown_columns(table.column_names), Place(str(path))), path
     )
     roles = TRIPLET if len(layout.objects) == 3 else QUADRUPLET
     objects = table.select(list(layout.objects)).rename_columns(list(roles))
@@ -154,7 +160,7 @@ def _from_table(
         try:
             return Comparisons.from_frame(objects, first_index=first_index, **about)
         except InputError as error:
-            raise InputError(f"{path}, {error}") from None
+            raise error.but(place=replace(error.place or Place(), file=str(path))) from None
 
     return Questions(table, read_about(estimator, path, read), _options(layout))
 
@@ -185,7 +191,11 @@ def _read_jsonl(path: Path) -> pa.Table:
 def _asked(layout: Layout, path: Path) -> Layout:
     """The objects alone: a response would turn rows round or leave them out."""
     if layout.odd_one_out:
-        raise InputError(f"{path}: these are odd-one-out trials; ask questions with columns anchor, a, b")
+        raise InputError(
+            "these are odd-one-out trials",
+            place=Place(str(path)),
+            remedy="ask questions with columns anchor, a, b",
+        )
     return Layout(layout.objects)
 
 

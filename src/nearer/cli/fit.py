@@ -50,7 +50,7 @@ from nearer.cli._options import (
     refuse_idle,
 )
 from nearer.cli._output import check_outputs, check_page, output_file, show
-from nearer.errors import InputError
+from nearer.errors import InputError, Setting
 from nearer.registry import BY_MODEL
 
 if TYPE_CHECKING:
@@ -219,4 +219,5 @@ def _parts(
     try:
         return comparisons.split(test_size=test_size, random_state=seed)
     except InputError as error:
-        raise InputError(f"{path}: {error}; --test-size 0 fits to all of them") from None
+        remedy = [*error.remedy, Setting("test_size", 0, "to fit to all of them")]
+        raise error.within(path).but(remedy=remedy) from None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+
+from nearer.errors import InputError, Setting
 
 _MOST_VALUES = 13
 #: more different numbers are no keys or buttons
@@ -38,44 +41,45 @@ class Doubts:
         if len(self._values) < _MOST_VALUES:
             self._values.update(np.unique(numbers[number]).tolist()[:_MOST_VALUES])
 
-    def of_numbers(self) -> str | None:
-        """The doubt about responses of which nothing was said beforehand."""
-        ways = [*self._as_objects(), *self._as_codes()]
+    def of_numbers(self) -> InputError | None:
+        """Return the doubt about responses without any setting."""
+        ways: list[str | Setting] = [*self._as_objects(), *self._as_codes()]
         if not ways:
             return None
-        doubt = "could have several meanings;"
+        doubt = "could have several meanings"
         if len(self._values) > _MOST_CODES and not self._as_objects():
-            doubt = f"are never negative, as if {self._first} always won; write negative numbers for {self._second}, or"
-        return f"the responses ({self._shown()}) {doubt} pass {either(ways)}"
+            doubt = f"are never negative, as if {self._first} always won"
+            ways = [f"write negative numbers for {self._second}", *ways]
+        return InputError(f"the responses ({self._shown()}) {doubt}", remedy=ways)
 
-    def of_signs(self) -> str | None:
-        """The doubt about signs that are 0 or 1."""
+    def of_signs(self) -> InputError | None:
+        """Return the doubt about signs that are 0 or 1."""
         if self._values != {0.0, 1.0}:
             return None
-        ways = [self._zero_second(), self._zero_undecided(), f"instead of coding {self._from_zero()}"]
-        return f"the responses are all 0 or 1, where 0 may mean several things; pass {either(ways)}"
+        ways = [self._zero_second(), self._zero_undecided(), instead(self._from_zero())]
+        return InputError("the responses are all 0 or 1, where 0 may mean several things", remedy=ways)
 
-    def of_positions(self) -> str | None:
-        """The doubt about positions that seem to count from 0."""
+    def of_positions(self) -> InputError | None:
+        """Return the doubt about positions that seem to count from 0."""
         if (
             0.0 not in self._values
             or not self._values <= {0.0, 1.0}
             or (self._spoken and self._values == {0.0})
         ):
             return None
-        return (
-            f"the responses ({self._shown()}) are no positions, which are 1 and 2; instead of coding pass "
-            f"{either([self._from_zero(), self._zero_second()])}"
+        return InputError(
+            f"is 'position', but the responses ({self._shown()}) are not the positions 1 and 2",
+            parameter="coding",
+            remedy=[instead(self._from_zero()), instead(self._zero_second())],
         )
 
-    def _as_objects(self) -> list[str]:
+    def _as_objects(self) -> list[Setting]:
         if not (self._may_be_objects and self._differ):
             return []
-        if self._negative or self._as_codes():
-            return ["coding='object' if they are the objects chosen"]
-        return ["coding='object' if they are the objects chosen", self._counts()]
+        chosen = Setting("coding", "object", "if they are the objects chosen")
+        return [chosen] if self._negative or self._as_codes() else [chosen, self._counts()]
 
-    def _as_codes(self) -> list[str]:
+    def _as_codes(self) -> list[Setting]:
         """What numbers may be where none is negative: as signs they would let the first option win every time."""
         values = self._values
         if self._negative or not values or values == {1.0} or (self._spoken and values == {0.0}):
@@ -84,53 +88,65 @@ class Doubts:
             return [self._from_zero(), self._zero_second(), self._zero_undecided()]
         if values <= {0.0, 1.0, 2.0} and values != {0.0, 2.0}:
             undecided = " (and 0 for neither)" if 0.0 in values else ""
-            ways = [f"coding='position' if 1 stands for {self._first} and 2 for {self._second}{undecided}"]
-            return [*ways, *([self._from_zero(2)] if 0.0 in values else []), self._counts()]
+            purpose = f"if 1 stands for {self._first} and 2 for {self._second}{undecided}"
+            from_zero = [self._from_zero(2)] if 0.0 in values else []
+            return [Setting("coding", "position", purpose), *from_zero, self._counts()]
         return [*self._as_keys(), self._counts()]
 
-    def _as_keys(self) -> list[str]:
+    def _as_keys(self) -> list[Setting]:
         if len(self._values) > _MOST_CODES:
             return []
         if len(self._values) != 2:
             return [any_codes(self._first, self._second)]
         return both_ways([_number(value) for value in sorted(self._values)], self._first, self._second)
 
-    def _from_zero(self, undecided: int | None = None) -> str:
-        more = "" if undecided is None else f", 'undecided': {undecided}"
+    def _from_zero(self, undecided: int | None = None) -> Setting:
+        codes = {"first": 0, "second": 1} | ({} if undecided is None else {"undecided": undecided})
         words = "" if undecided is None else f" (and {undecided} for neither)"
-        return f"codes={{'first': 0, 'second': 1{more}}} if 0 stands for {self._first} and 1 for {self._second}{words}"
+        return Setting("codes", codes, f"if 0 stands for {self._first} and 1 for {self._second}{words}")
 
-    def _zero_second(self) -> str:
-        return f"zero='second' if 1 says that {self._first} is nearer and 0 that {self._second} is"
+    def _zero_second(self) -> Setting:
+        return Setting(
+            "zero", "second", f"if 1 says that {self._first} is nearer and 0 that {self._second} is"
+        )
 
-    def _zero_undecided(self) -> str:
-        return f"zero='undecided' if 1 says that {self._first} is nearer and 0 that nobody can tell"
+    def _zero_undecided(self) -> Setting:
+        return Setting(
+            "zero", "undecided", f"if 1 says that {self._first} is nearer and 0 that nobody can tell"
+        )
 
-    def _counts(self) -> str:
-        return f"coding='signs' if they are numbers of answers, every one of them for {self._first}"
+    def _counts(self) -> Setting:
+        return Setting(
+            "coding", "signs", f"if they are numbers of answers, every one of them for {self._first}"
+        )
 
     def _shown(self) -> str:
-        some = [_number(value) for value in sorted(self._values)]
+        some = [f"{value:g}" for value in sorted(self._values)]
         return ", ".join(some[:4]) + (", ..." if len(some) > 4 else "")
 
 
-def any_codes(first: str, second: str) -> str:
-    """Codes that the user must fill in."""
-    setting = "codes={'first': ..., 'second': ...}"
-    return f"{setting} with what stands for {first} and for {second} (and 'undecided', if something does)"
+def any_codes(first: str, second: str) -> Setting:
+    """Return codes that the user must fill in."""
+    purpose = f"with what stands for {first} and for {second} (and 'undecided', if something does)"
+    return Setting("codes", {"first": ..., "second": ...}, purpose)
 
 
-def both_ways(codes: Sequence[str], first: str, second: str) -> list[str]:
-    """Two codes, of which nobody knows which one stands for the first option."""
+def both_ways(codes: Sequence[object], first: str, second: str) -> list[Setting]:
+    """Return both ways in which two codes can stand for two options."""
     return [
-        f"codes={{'first': {one}, 'second': {other}}} if {one} stands for {first} and {other} for {second}"
+        Setting(
+            "codes",
+            {"first": one, "second": other},
+            f"if {one!r} stands for {first} and {other!r} for {second}",
+        )
         for one, other in (codes, codes[::-1])
     ]
 
 
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() else f"{value:g}"
+def instead(setting: Setting) -> Setting:
+    """Return a setting that replaces `coding`."""
+    return replace(setting, purpose=f"instead of coding {setting.purpose}")
 
 
-def either(ways: Sequence[str]) -> str:
-    return ways[0] if len(ways) == 1 else f"{', '.join(ways[:-1])}, or {ways[-1]}"
+def _number(value: float) -> float:
+    return int(value) if value.is_integer() else value

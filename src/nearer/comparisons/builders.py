@@ -136,7 +136,7 @@ class Builders(Container):
         if rows.shape[1] != 3:
             raise InputError(f"an odd-one-out trial has 3 objects, got the shape {rows.shape}")
         if odd not in (0, 1, 2):
-            raise InputError(f"odd={odd!r} is no column of a trial; pass 0, 1 or 2")
+            raise InputError(f"must be 0, 1 or 2, the column of the odd one, not {odd!r}", parameter="odd")
         both = both_triplets(odd_last(rows, np.full(len(rows), odd)))
         return cls._from_trials(both, np.repeat(np.arange(len(rows)), 2), len(rows), **fields)
 
@@ -208,7 +208,7 @@ class Builders(Container):
         [(0, 3, 1), (0, 1, 2)]
         """
         if pairs not in ("all", "adjacent"):
-            raise InputError(f"pairs={pairs!r} is not known; pass 'all' or 'adjacent'")
+            raise InputError(f"must be 'all' or 'adjacent', not {pairs!r}", parameter="pairs")
         ranked, given = Lists(ranking), fields.get("names")
         (probes, cells), fields = encoded(probes_of(probe, ranked), [(ranked, ranked.flat)], fields)
         table = ranked.fill(cells)

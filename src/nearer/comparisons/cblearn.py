@@ -9,7 +9,7 @@ import numpy as np
 from nearer._utils.optional import optional
 from nearer.comparisons.checks import Fields, as_rows
 from nearer.comparisons.responses import flipped
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 Format = Literal["list-order", "list-boolean", "list-count", "tensor-count"]
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
@@ -20,14 +20,14 @@ def questions_and_responses(query: Any, response: Any) -> tuple[np.ndarray, np.n
     n_objects = None
     if _is_sparse(query):
         if response is not None:
-            raise InputError("a sparse tensor holds its responses itself; leave the response out")
+            raise InputError("is in the sparse tensor itself", parameter="response", remedy="leave it out")
         query, response, n_objects = _tensor_entries(query)
     rows = as_rows(query)
     if response is None:
         return rows, None, n_objects
     signed = np.asarray(response)
     if signed.dtype.kind not in "biuf":
-        raise InputError(f"the response must hold booleans or numbers, got an array of {signed.dtype}")
+        raise InputError(f"must hold booleans or numbers, not {signed.dtype}", parameter="response")
     if n_objects is None and np.isin(signed, (0, 1)).all():
         signed = signed.astype(bool)  # cblearn's own rule: numbers that are all 0 or 1 are booleans
     return rows, signed, n_objects
@@ -61,13 +61,14 @@ _MOST_ANSWERS, _MOST_LISTED = 2**53, 10**7
 def to_cblearn(fields: Fields, format: Format) -> Any:
     """The comparisons as cblearn takes them; see `Comparisons.to_cblearn`."""
     if format not in FORMATS:
-        raise InputError(f"format={format!r} is not known; pass one of {', '.join(FORMATS)}")
+        raise InputError(f"must be one of {', '.join(FORMATS)}, not {format!r}", parameter="format")
     counts = _whole_counts(fields.weights, len(fields.indices))
     rows = fields.indices.copy()
     if format in ("list-order", "list-boolean") and counts.sum() > _MOST_LISTED:
         raise InputError(
-            f"format={format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows: "
-            "pass format='list-count', or leave the weights out"
+            f"{format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows",
+            parameter="format",
+            remedy=[Setting("format", "list-count"), "leave the weights out"],
         )
     if format == "list-order":
         return np.repeat(rows, counts, axis=0)
@@ -89,8 +90,9 @@ def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
     if broken.any():
         row = int(np.argmax(broken))
         raise InputError(
-            f"row {row} (counting from 0): the weight {weights[row]} is no whole number, and cblearn "
-            "knows only counts of answers; round the weights or leave them out"
+            f"the weight {weights[row]} is not a whole number, and cblearn knows only counts of answers",
+            place=Place(row=row),
+            remedy="round the weights or leave them out",
         )
     if weights.sum() > _MOST_ANSWERS:
         raise InputError(

@@ -23,7 +23,7 @@ from nearer.comparisons.row_errors import (
     row_place,
 )
 from nearer.comparisons.texts import check_texts
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 Invalid = Literal["error", "drop"]
 
@@ -71,7 +71,7 @@ def checked(
     names: Iterable[str] | None = None,
     invalid: Invalid = "error",
     first_index: int | None = None,
-    place: Callable[[int], str] = row_place,
+    place: Callable[[int], Place] = row_place,
     trials: np.ndarray | None = None,
 ) -> Fields:
     """Check index arrays, or arrays of names, and bring them into their final form.
@@ -124,7 +124,7 @@ def finished(fields: Fields, limit: int | None, n_dropped: int) -> Fields:
 def check_invalid(invalid: str) -> None:
     """Refuse anything but the two ways to treat bad rows."""
     if invalid not in ("error", "drop"):
-        raise InputError(f"invalid={invalid!r} is not known; pass 'error' or 'drop'")
+        raise InputError(f"must be 'error' or 'drop', not {invalid!r}", parameter="invalid")
 
 
 def check_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -132,24 +132,32 @@ def check_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
     if names is None:
         return None
     if isinstance(names, str):
-        raise InputError(f"names must be a sequence of strings, not the one string {names!r}")
+        raise InputError(f"must be a sequence of strings, not the one string {names!r}", parameter="names")
     result = tuple(names)
     for position, name in enumerate(result):
         if not isinstance(name, str):
-            raise InputError(f"name {position} is {name!r}, not a string; pass strings, such as str(name)")
+            raise InputError(
+                f"holds {name!r} at position {position}",
+                parameter="names",
+                remedy="pass strings, such as str(name)",
+            )
         if not name or "\0" in name:
             raise InputError(
-                f"name {position} is {name!r}; names must be non-empty and free of NUL characters"
+                f"holds {name!r} at position {position}",
+                parameter="names",
+                remedy="give names that are not empty and free of NUL characters",
             )
     result = tuple(map(str, result))  # numpy's own strings become plain ones
     if len(set(result)) < len(result):
         twice = Counter(result).most_common(1)[0][0]
-        raise InputError(f"the name {twice!r} occurs twice; every object needs a name of its own")
+        raise InputError(
+            f"holds {twice!r} twice", parameter="names", remedy="give every object a different name"
+        )
     try:
         "".join(result).encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"the names hold {error.object[error.start]!r}, which no file can hold as text"
+            f"holds {error.object[error.start]!r}, which no file can hold as text", parameter="names"
         ) from None
     return result
 
@@ -159,12 +167,14 @@ def check_n_objects(n_objects: int | None, names: Sequence[str] | None) -> int |
     if n_objects is None:
         return None if names is None else len(names)
     if isinstance(n_objects, bool) or not isinstance(n_objects, (int, np.integer)):
-        raise InputError(f"n_objects must be a whole number, got {n_objects!r}")
+        raise InputError(f"must be a whole number, not {n_objects!r}", parameter="n_objects")
     if not 0 <= n_objects <= MOST_OBJECTS:
-        raise InputError(f"n_objects must lie between 0 and {MOST_OBJECTS}, got {n_objects}")
+        raise InputError(f"must lie between 0 and {MOST_OBJECTS}, not be {n_objects}", parameter="n_objects")
     if names is not None and len(names) != n_objects:
         raise InputError(
-            f"n_objects={n_objects} does not fit {len(names)} names; leave n_objects out or correct it"
+            f"is {n_objects}, but there are {len(names)} names",
+            parameter="n_objects",
+            remedy="leave it out or correct it",
         )
     return int(n_objects)
 
@@ -268,10 +278,10 @@ def per_row(values: ArrayLike | None, n_rows: int, what: str, dtype: Any = None)
     try:
         array = np.array(values, dtype=dtype)
     except (TypeError, ValueError):
-        raise InputError(f"{what} must be numbers, one for each row") from None
+        raise InputError("must be numbers, one per row", parameter=what) from None
     if array.shape != (n_rows,):
         raise InputError(
-            f"{what} must have one value for each of the {n_rows} rows, got the shape {array.shape}"
+            f"must have one value for each of the {n_rows} rows, not the shape {array.shape}", parameter=what
         )
     return array
 
@@ -287,9 +297,15 @@ def as_labels(values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
         return array
     if array.dtype.kind in "iuf" and bool(np.all(np.isfinite(array) & (array == np.floor(array)))):
         if array.size and float(np.abs(array).max()) >= (2**63 if array.dtype.kind in "iu" else 2**53):
-            raise InputError(f"{what} hold numbers that are too large to be told apart; give them as strings")
+            raise InputError(
+                "hold numbers that are too large to be told apart",
+                parameter=what,
+                remedy="give them as strings",
+            )
         return array.astype(np.int64)
-    raise InputError(f"{what} must be whole numbers or strings without gaps, got an array of {array.dtype}")
+    raise InputError(
+        f"must be whole numbers or strings without gaps, not an array of {array.dtype}", parameter=what
+    )
 
 
 def as_integers(labels: np.ndarray) -> np.ndarray:

@@ -21,12 +21,20 @@ def check_codes(codes: Mapping[str, Any] | None, *others: object) -> None:
     if codes is None:
         return
     if not isinstance(codes, Mapping):
-        raise InputError(f"codes must be a mapping such as {{'first': 0, 'second': 1}}, not {codes!r}")
+        raise InputError(
+            f"must be a mapping such as {{'first': 0, 'second': 1}}, not {codes!r}", parameter="codes"
+        )
     for meaning in codes:
         if meaning not in ODD_ONES:
-            raise InputError(f"codes has the key {meaning!r}; the known ones are {', '.join(ODD_ONES)}")
+            raise InputError(
+                f"has the key {meaning!r}, but the known ones are {', '.join(ODD_ONES)}", parameter="codes"
+            )
     if any(other is not None for other in others):
-        raise InputError("codes say all that coding and zero could say; pass either codes or these")
+        raise InputError(
+            "says all that coding and zero could say",
+            parameter="codes",
+            remedy="leave out the one or the others",
+        )
     Codes(codes, ODD_ONES)
 
 
@@ -50,7 +58,11 @@ class Codes:
 
     def _add(self, code: str, value: float, meaning: str) -> None:
         if self._exact.get(code, value) != value:
-            raise InputError(f"codes: {code!r} stands for two answers, one of them {meaning!r}; give it once")
+            raise InputError(
+                f"has {code!r} for two answers, one of them {meaning!r}",
+                parameter="codes",
+                remedy="give it once",
+            )
         self._exact[code] = value
         loose = code.casefold()
         self._loose[loose] = value if self._loose.get(loose, value) == value else np.nan
@@ -73,11 +85,15 @@ def codes_for(codes: Mapping[str, Any], parts: Collection[str], what: str) -> No
     """Refuse codes that leave out an answer, or speak of one that there is not."""
     for part in parts:
         if part not in codes:
-            raise InputError(f"codes must say what stands for {part!r}; {what} have {', '.join(parts)}")
+            raise InputError(
+                f"must say what stands for {part!r}: {what} have {', '.join(parts)}", parameter="codes"
+            )
     for meaning in codes:
         if meaning not in (*parts, "undecided"):
             raise InputError(
-                f"codes has the key {meaning!r}, but {what} have {', '.join(parts)}; leave it out"
+                f"has the key {meaning!r}, but {what} have {', '.join(parts)}",
+                parameter="codes",
+                remedy="leave it out",
             )
 
 

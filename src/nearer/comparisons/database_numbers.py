@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nearer._utils.text import counted
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
     from nearer.comparisons.store import Container
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 _MANY_OBJECTS, _OBJECTS_PER_ROW = 10_000_000, 1000
 
 
-def check_numbers(comparisons: Container, place: str = "") -> None:
-    """Refuse indices that are somebody's own numbers; `place` is where they were read."""
+def check_numbers(comparisons: Container, file: str | None = None) -> None:
+    """Refuse indices that are somebody's own numbers; `file` is where they were read."""
     n_objects, count = comparisons.n_objects, len(comparisons)
     if n_objects > max(_MANY_OBJECTS, _OBJECTS_PER_ROW * count):
         raise InputError(
-            f"{place and place + ': '}{n_objects:,} objects are too many for {counted(count, 'comparison')}: where "
-            "indices are numbers such as a database's, give names instead (array.astype(str) in Python, a letter "
-            "before each number in a file)"
+            f"{n_objects:,} objects are too many for {counted(count, 'comparison')}",
+            place=None if file is None else Place(file),
+            remedy="if indices are numbers such as a database's, give names instead (array.astype(str) in Python, a "
+            "letter before each number in a file)",
         )

@@ -6,20 +6,23 @@ import numpy as np
 
 from nearer._utils.text import warn
 from nearer.comparisons.row_errors import UNREADABLE
-from nearer.errors import InputError
+from nearer.errors import InputError, InputWarning, Place, Setting
 
 
 def check_first_index(first_index: int | None) -> None:
     """Refuse anything but the two numbers that people count from."""
     if first_index not in (None, 0, 1) or isinstance(first_index, bool):
-        raise InputError(f"first_index={first_index!r} is not known; pass 0 or 1, or leave it out")
+        raise InputError(f"must be 0 or 1, not {first_index!r}", parameter="first_index")
 
 
-def refuse_for_names(place: str, first_index: int | None) -> None:
+def refuse_for_names(source: str, first_index: int | None) -> None:
     """Refuse to count objects that have names."""
     if first_index is not None:
         raise InputError(
-            f"{place}: first_index is for objects given by index, but these have names; leave it out"
+            "is for objects given by index, but these have names",
+            parameter="first_index",
+            place=Place(source),
+            remedy="leave it out",
         )
 
 
@@ -32,11 +35,17 @@ def from_zero(codes: np.ndarray, first_index: int | None) -> np.ndarray:
     return np.where(codes == UNREADABLE, codes, codes - first_index) if first_index else codes
 
 
-def warn_of_one(place: str, indices: np.ndarray) -> None:
+def warn_of_one(source: str, indices: np.ndarray) -> None:
     """Warn where the smallest index is 1, which mostly means that the file counts from 1."""
     if not len(indices) or indices.min() != 1:
         return
     warn(
-        f"{place}: the smallest index is 1, so object 0 is in no comparison; pass first_index=1 if the objects "
-        "are counted from 1, or first_index=0 if they are not"
+        InputWarning(
+            "the smallest index is 1, so object 0 is in no comparison",
+            place=Place(source),
+            remedy=[
+                Setting("first_index", 1, "if the objects are counted from 1"),
+                Setting("first_index", 0, "if they are not"),
+            ],
+        )
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer.comparisons.checks import Invalid, check_invalid, check_names, encode
-from nearer.comparisons.row_errors import UNREADABLE, fault_error, is_missing, row_place
+from nearer.comparisons.row_errors import NAMES, UNREADABLE, Fault, fault_error, is_missing, row_place
 from nearer.errors import InputError
 
 
@@ -53,7 +53,7 @@ class Lists:
     def as_mask(self, offered: Lists) -> np.ndarray:
         """Lists of booleans as a mask of the objects of other lists."""
         if not np.array_equal(self.mask, offered.mask):
-            raise InputError("the booleans do not fit the objects shown; give one for each object")
+            raise InputError("must have one boolean for each object shown", parameter="chosen")
         taken = np.zeros(self.mask.shape, dtype=bool)
         taken[self.mask] = self.flat
         return taken
@@ -64,7 +64,8 @@ def probes_of(probe: ArrayLike, lists: Lists) -> np.ndarray:
     probes = np.asarray(probe)
     if probes.shape != (len(lists.mask),):
         raise InputError(
-            f"there are {len(lists.mask)} lists of objects but the probes have the shape {probes.shape}"
+            f"must have one object for each of the {len(lists.mask)} lists, not the shape {probes.shape}",
+            parameter="probe",
         )
     return probes
 
@@ -89,7 +90,9 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     if any(texts) and not all(texts):
         row = full[texts.index(not texts[0])][0]
         raise InputError(
-            f"{row_place(row)}: some lists give objects by name and others by index; use one or the other"
+            "some lists give objects by name and others by index",
+            place=row_place(row),
+            remedy="use one or the other",
         )
     return np.concatenate([part for _, part in full])
 
@@ -111,23 +114,29 @@ def encoded(
     return codes, TrialFields(**{**fields, "names": names})
 
 
-def _unreadable(cell: Any) -> str:
+def _unreadable(cell: Any) -> Fault:
     cell = cell.item() if isinstance(cell, np.generic) else cell
     if is_missing(cell):
-        return f"{cell!r} is no object (NA, nan, null and None are none unless names=[...] lists them)"
-    return f"{cell!r} is not " + ("one of the names given" if isinstance(cell, str) else "a whole number")
+        return Fault(f"{cell!r} is not an object (nor are NA, nan, null and None)", remedy=(NAMES,))
+    return Fault(
+        f"{cell!r} is not " + ("one of the names given" if isinstance(cell, str) else "a whole number")
+    )
 
 
 def picked_of(shown: np.ndarray, offered: Lists, picks: np.ndarray, picked: Lists) -> np.ndarray:
     """Which of the objects shown were picked; every pick must be among them."""
     if len(picks) != len(shown):
-        raise InputError(f"there are {len(shown)} screens but {len(picks)} choices; give one for each")
+        raise InputError(
+            f"must have one entry for each of the {len(shown)} screens, not {len(picks)}", parameter="chosen"
+        )
     is_pick = picked.mask & (picks != UNREADABLE)
     same = (shown[:, :, None] == picks[:, None, :]) & offered.mask[:, :, None] & is_pick[:, None, :]
     lost = (is_pick & ~same.any(axis=1)).any(axis=1)
     if lost.any():
         raise InputError(
-            f"screen {int(np.argmax(lost))} (counting from 0): an object was chosen that is not among those "
-            "shown; correct the lists of shown and chosen objects"
+            "holds an object that is not among those shown",
+            parameter="chosen",
+            place=row_place(int(np.argmax(lost))),
+            remedy="correct the lists of shown and chosen objects",
         )
     return same.any(axis=2)

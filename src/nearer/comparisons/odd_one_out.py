@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from nearer.comparisons.ambiguity import either, option_words
+from nearer.comparisons.ambiguity import instead, option_words
 from nearer.comparisons.responses import Coding
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
+
+Where = tuple[Callable[[int], Place], int]
 
 
 class OddReadings:
@@ -20,18 +22,18 @@ class OddReadings:
     def __init__(self, coding: Coding | None, columns: Sequence[object]) -> None:
         if coding == "signs":
             raise InputError(
-                "coding='signs' is for questions with two answers; leave it out for odd-one-out trials"
+                "is 'signs', which is for questions with two answers",
+                parameter="coding",
+                remedy="leave it out for odd-one-out trials",
             )
         self._coding, self._columns = coding, [option_words(name) for name in columns]
-        self._doubt: tuple[Callable[[int], str], int] | None = (
-            None  # where the first cell is that has two readings
-        )
-        self._zero: tuple[Callable[[int], str], int] | None = None  # where the first 0 is that is no object
+        self._doubt: Where | None = None  # the first cell with two readings
+        self._zero: Where | None = None  # the first 0 that is not an object
         self._all_objects = self._all_from_one = self._all_from_zero = True
         self._spoken = False  # whether some cells are no numbers
 
     def positions(
-        self, numbers: np.ndarray, words: np.ndarray, by_object: np.ndarray, place: Callable[[int], str]
+        self, numbers: np.ndarray, words: np.ndarray, by_object: np.ndarray, place: Callable[[int], Place]
     ) -> np.ndarray:
         """Which of the three is the odd one, 0 to 2, or NaN; the readings have NaN where they do not fit."""
         if self._coding == "object":
@@ -59,32 +61,31 @@ class OddReadings:
         place = where[0](where[1])
         ways = []
         if self._all_from_one and self._doubt:
-            ways.append("coding='position' if 1, 2 and 3 stand for the three columns")
+            ways.append(Setting("coding", "position", "if 1, 2 and 3 stand for the three columns"))
         if self._all_from_zero:
             ways.append(self._from_zero())
         if self._all_objects and self._doubt:
-            ways.append("coding='object' if they are the objects themselves")
+            ways.append(Setting("coding", "object", "if they are the objects themselves"))
+        problem = "the odd one is 0, but positions count from 1"
         if self._doubt:
-            begin = "the odd one could be given by its position or by itself"
-        else:
-            begin = "the odd one is 0, but positions count from 1"
-        begin += "" if self._coding is None else "; instead of coding"
-        raise InputError(
-            f"{place}: {begin}{'' if self._coding else ';'} pass {either(ways or [self.any_codes()])}"
-        )
+            problem = "the odd one could be given by its position or by itself"
+        ways = ways or [self.any_codes()]
+        if self._coding is not None:
+            ways = [instead(way) for way in ways]
+        raise InputError(problem, place=place, remedy=ways)
 
-    def _from_zero(self) -> str:
+    def _from_zero(self) -> Setting:
         first, second, third = self._columns
-        setting = "codes={'first': 0, 'second': 1, 'third': 2}"
-        return f"{setting} if 0 stands for {first}, 1 for {second} and 2 for {third}"
+        purpose = f"if 0 stands for {first}, 1 for {second} and 2 for {third}"
+        return Setting("codes", {"first": 0, "second": 1, "third": 2}, purpose)
 
-    def any_codes(self) -> str:
-        """Codes that the user must fill in."""
-        setting = "codes={'first': ..., 'second': ..., 'third': ...}"
-        return f"{setting} with what stands for {', '.join(self._columns[:2])} and {self._columns[2]}"
+    def any_codes(self) -> Setting:
+        """Return codes that the user must fill in."""
+        purpose = f"with what stands for {', '.join(self._columns[:2])} and {self._columns[2]}"
+        return Setting("codes", {"first": ..., "second": ..., "third": ...}, purpose)
 
 
-def _first(mask: np.ndarray, place: Callable[[int], str]) -> tuple[Callable[[int], str], int] | None:
+def _first(mask: np.ndarray, place: Callable[[int], Place]) -> Where | None:
     return (place, int(np.argmax(mask))) if mask.any() else None
 
 

@@ -126,7 +126,7 @@ class Operations(Container):
         """
         not_negative("flip", flip)
         if flip > 1:
-            raise InputError(f"flip must lie between 0 and 1, got {flip}")
+            raise InputError(f"must lie between 0 and 1, not be {flip}", parameter="flip")
         rows = generator(random_state).choice(
             len(self), round(flip * len(self)), replace=False, shuffle=False
         )
@@ -205,10 +205,14 @@ class Operations(Container):
             objects = list(objects)
         chosen = np.asarray(objects)
         if chosen.ndim != 1:
-            raise InputError(f"objects must be a one-dimensional list, got the shape {chosen.shape}")
+            raise InputError(
+                f"must be a one-dimensional list, not of shape {chosen.shape}", parameter="objects"
+            )
         if chosen.dtype.kind == "b":
             if len(chosen) != self.n_objects:
-                raise InputError(f"the mask has {len(chosen)} entries for {self.n_objects} objects")
+                raise InputError(
+                    f"is a mask of {len(chosen)} entries for {self.n_objects} objects", parameter="objects"
+                )
             return np.flatnonzero(chosen)
         codes = chosen
         if chosen.dtype.kind not in "iu" and chosen.size:
@@ -217,10 +221,11 @@ class Operations(Container):
         outside = (codes < 0) | (codes >= self.n_objects)
         if outside.any():
             raise InputError(
-                f"{chosen[np.argmax(outside)].item()!r} is not one of the {self.n_objects} objects"
+                f"holds {chosen[np.argmax(outside)].item()!r}, which is not one of the {self.n_objects}",
+                parameter="objects",
             )
         if len(np.unique(codes)) < len(codes):
-            raise InputError("an object occurs twice in the list; name every object once")
+            raise InputError("holds an object twice", parameter="objects", remedy="name every object once")
         return codes
 
     def head(self, n: int = 5) -> Self:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from nearer.comparisons.ambiguity import OPTIONS, Doubts, any_codes
 from nearer.comparisons.codes import ANSWERS, Codes, check_codes, codes_for
-from nearer.comparisons.row_errors import fault_error, is_missing, row_place
-from nearer.errors import InputError
+from nearer.comparisons.row_errors import Fault, fault_error, is_missing, row_place
+from nearer.errors import InputError, Place, Setting
 
 Zero = Literal["undecided", "second"]
 Coding = Literal["signs", "position", "object"]
@@ -59,7 +59,7 @@ class Answers:
         self._coding = "signs" if zero is not None else coding  # who says what 0 means speaks of signs
         self._doubts = Doubts(options)
 
-    def signs(self, said: Readings, place: Callable[[int], str]) -> np.ndarray:
+    def signs(self, said: Readings, place: Callable[[int], Place]) -> np.ndarray:
         """Positive where the first answer won, negative where the second, 0 where neither; NaN if unreadable."""
         if self._coding == "object":
             return said.objects
@@ -90,16 +90,20 @@ class Answers:
         elif self._zero is None and self._coding == "signs":
             doubt = self._doubts.of_signs()
         if doubt is not None:
-            raise InputError(doubt)
+            raise doubt
 
 
-def _refuse_clash(said: Readings, place: Callable[[int], str]) -> None:
+def _refuse_clash(said: Readings, place: Callable[[int], Place]) -> None:
     """Refuse words that are also the name of the other object."""
     clash = said.words * said.objects < 0
     if clash.any():
         raise InputError(
-            f"{place(int(np.argmax(clash)))}: the response could be a position or the name of an object; "
-            "pass coding='position' if it says where the option was, or coding='object' if it names the object chosen"
+            "the response could be a position or the name of an object",
+            place=place(int(np.argmax(clash))),
+            remedy=[
+                Setting("coding", "position", "if it says where the option was"),
+                Setting("coding", "object", "if it names the object chosen"),
+            ],
         )
 
 
@@ -122,15 +126,20 @@ def as_votes(
     check_codes(codes, zero, coding)
     answers = Answers(zero, coding)
     array = np.asarray(responses)
+    if array.ndim and len(array) != len(rows):
+        raise InputError(
+            f"must have one entry for each of the {len(rows)} questions, not {len(array)}",
+            parameter="responses",
+        )
     are_votes = array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf"
     if are_votes and coding in (None, "signs") and codes is None:
         votes = array.astype(np.float64)
         votes[~(np.isfinite(votes) & (votes >= 0)).all(axis=1)] = np.nan
         return votes
     if array.ndim != 1:
-        raise InputError(f"responses must have the shape (q,), or (q, 2) for votes, got {array.shape}")
-    if len(array) != len(rows):
-        raise InputError(f"there are {len(rows)} questions but {len(array)} responses; give one for each")
+        raise InputError(
+            f"must have the shape (q,), or (q, 2) for votes, not {array.shape}", parameter="responses"
+        )
     if codes is not None:
         codes_for(codes, ("first", "second"), "responses")
         signed = Codes(codes, ANSWERS).of_array(array)
@@ -183,15 +192,21 @@ def number(cell: str) -> float:
 def check_coding(coding: str | None) -> None:
     """Refuse an unknown coding of responses."""
     if coding not in (None, *_CODINGS):
-        raise InputError(f"coding={coding!r} is not known; pass one of {', '.join(map(repr, _CODINGS))}")
+        raise InputError(
+            f"must be one of {', '.join(map(repr, _CODINGS))}, not {coding!r}", parameter="coding"
+        )
 
 
 def _check_zero(zero: str | None, coding: str | None) -> None:
     check_coding(coding)
     if zero not in (None, "undecided", "second"):
-        raise InputError(f"zero={zero!r} is not known; pass 'undecided' or 'second', or leave it out")
+        raise InputError(f"must be 'undecided' or 'second', not {zero!r}", parameter="zero")
     if zero is not None and coding not in (None, "signs"):
-        raise InputError(f"zero={zero!r} goes with coding='signs', not with coding={coding!r}; leave one out")
+        raise InputError(
+            f"is {zero!r}, which goes with the coding 'signs', not {coding!r}",
+            parameter="zero",
+            remedy="leave one out",
+        )
 
 
 def unreadable(responses: ArrayLike, bad: np.ndarray, settled: bool) -> InputError:
@@ -201,8 +216,8 @@ def unreadable(responses: ArrayLike, bad: np.ndarray, settled: bool) -> InputErr
     first = row_place(int(np.argmax(bad)))
     if n_there > 1 and 10 * n_there > len(bad) and not settled:
         known = any_codes("the first answer", "the second one")
-        return InputError(f"{first}: {n_there} of {len(bad)} responses cannot be read; pass {known}")
-    what = "the response is missing, unknown, infinite or a negative number of votes"
+        return InputError(f"{n_there} of {len(bad)} responses cannot be read", place=first, remedy=[known])
+    what = Fault("the response is missing, unknown, infinite or a negative number of votes")
     return fault_error(first, what, int(bad.sum()), len(bad))
 
 

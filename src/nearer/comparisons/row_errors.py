@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 UNREADABLE = np.iinfo(np.int64).min  # stands for a cell that is missing, no whole number, or no known name
 MOST_OBJECTS = np.iinfo(np.int32).max
@@ -17,6 +18,17 @@ MISSING = frozenset(("", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL
 
 _LONGEST = 120  # letters of a cell in a sentence
 UNKEPT = "a NUL or half a character, which files cannot keep"
+
+
+NAMES = Setting("names", [...], "if such cells are names of objects")
+
+
+class Fault(NamedTuple):
+    """What is wrong with one row, in which column, and what to do besides correcting or dropping it."""
+
+    problem: str
+    column: str | int | None = None
+    remedy: tuple[Setting, ...] = ()
 
 
 def is_missing(cell: Any) -> bool:
@@ -48,9 +60,9 @@ def cannot_be_kept(text: str) -> bool:
     return "\0" in text or holds_half_a_character(text)
 
 
-def row_place(row: int) -> str:
-    """How a row of an array is named in an error."""
-    return f"row {row} (counting from 0)"
+def row_place(row: int) -> Place:
+    """Return the place of a row of an array."""
+    return Place(row=row)
 
 
 def faulty(codes: np.ndarray, n_objects: int | None) -> np.ndarray:
@@ -106,42 +118,48 @@ def describe(
     named: bool,
     weight: float | None = None,
     *,
-    columns: Sequence[object] | None = None,
+    columns: Sequence[str] | None = None,
     first_index: int = 0,
-) -> str:
-    """Say in words what is wrong with one row; `codes` count from 0, cells from `first_index`."""
+) -> Fault:
+    """Say what is wrong with one row; `codes` count from 0, cells from `first_index`."""
     limit = MOST_OBJECTS if n_objects is None else n_objects
     shown = f"({', '.join(_shortened(str(cell)) for cell in cells)})"
-    for column, cell, code in zip(columns or range(len(cells)), cells, codes, strict=True):
+    where: Sequence[str | int] = columns or range(len(cells))
+    for column, cell, code in zip(where, cells, codes, strict=True):
         if code == UNREADABLE and is_missing(cell):
-            return (
-                f"{shown} has an empty cell in column {column!r} "
-                "(NA, nan, null and None count as empty unless names=[...] lists them)"
+            return Fault(
+                f"{shown} has an empty cell (NA, nan, null and None count as empty)", column, (NAMES,)
             )
         if code == UNREADABLE and isinstance(cell, str) and cannot_be_kept(cell):
-            return f"the name {_shortened(repr(cell))} in column {column!r} holds {UNKEPT}"
+            return Fault(f"the name {_shortened(repr(cell))} holds {UNKEPT}", column)
         if code == UNREADABLE:
-            return f"{_shortened(repr(cell))} is not one of the names given" if named else no_index(cell)
+            unknown = f"{_shortened(repr(cell))} is not one of the names given"
+            return Fault(unknown if named else no_index(cell), column)
         if code < 0 and first_index:
-            return f"{shown} holds the index {code + first_index}, which is below first_index={first_index}"
+            return Fault(
+                f"{shown} holds the index {code + first_index}, which is below the first, {first_index}"
+            )
         if code < 0:
-            return f"{shown} holds the negative index {code}"
+            return Fault(f"{shown} holds the negative index {code}")
         if code >= limit:
-            hint = " (pass first_index=1 if they are counted from 1)" if code == limit and columns else ""
-            return (
+            from_one = Setting("first_index", 1, "if they are counted from 1")
+            return Fault(
                 f"{shown} holds the index {code + first_index}, which is out of range for {limit} objects "
-                f"counted from {first_index}{hint if not first_index else ''}"
+                f"counted from {first_index}",
+                remedy=(from_one,) if code == limit and columns and not first_index else (),
             )
     if bool(faulty(np.array([codes]), None)[0]):
-        return f"{shown} compares an object or a pair with itself"
-    return f"the weight {weight} is not a finite number of at least 0"
+        return Fault(f"{shown} compares an object or a pair with itself")
+    return Fault(f"the weight {weight} is not a finite number of at least 0")
 
 
-def fault_error(place: str, what: str, n_bad: int, n_rows: int) -> InputError:
-    """The one sentence for rows that cannot be used."""
-    if n_bad == 1:
-        return InputError(f"{place}: {what}; correct this row or pass invalid='drop' to leave it out")
+def fault_error(place: Place, fault: Fault, n_bad: int, n_rows: int) -> InputError:
+    """Return the error for rows that cannot be used, of which one is described."""
+    problem, them, these = fault.problem, "it", "this row"
+    if n_bad > 1:
+        problem, them, these = f"{problem}, the first of {n_bad} invalid rows among {n_rows}", "them", "them"
     return InputError(
-        f"{place}: {what}, the first of {n_bad} invalid rows among {n_rows}; "
-        "correct them or pass invalid='drop' to leave them out"
+        problem,
+        place=replace(place, column=fault.column),
+        remedy=[f"correct {these}", *fault.remedy, Setting("invalid", "drop", f"to leave {them} out")],
     )

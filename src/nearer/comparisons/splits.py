@@ -19,9 +19,13 @@ def units_of(fields: Fields, by: str | None) -> np.ndarray:
     chain of shared groups and annotators connects.
     """
     if by not in (None, "annotator"):
-        raise InputError(f"by={by!r} is not known; pass 'annotator' or leave it out")
+        raise InputError(f"must be 'annotator' or None, not {by!r}", parameter="by")
     if by == "annotator" and fields.annotators is None:
-        raise InputError("by='annotator' needs comparisons with annotators; give them or leave `by` out")
+        raise InputError(
+            "is 'annotator', but the comparisons have no annotators",
+            parameter="by",
+            remedy="give them or leave it out",
+        )
     labels = [fields.groups] if by is None else [fields.groups, fields.annotators]
     known = [np.unique(label, return_inverse=True)[1] for label in labels if label is not None]
     if not known:
@@ -44,8 +48,8 @@ def held_out_rows(units: np.ndarray, test_size: Any, random: np.random.Generator
     sizes = np.bincount(units)
     if len(sizes) < 2:
         raise InputError(
-            f"{counted(len(units), 'comparison')} in {counted(len(sizes), 'group')} cannot be split; at least two "
-            "rows, groups or annotators are needed"
+            f"{counted(len(units), 'comparison')} in {counted(len(sizes), 'group')} cannot be split",
+            remedy="give at least two rows, groups or annotators",
         )
     order = random.permutation(len(sizes))
     filled = np.cumsum(sizes[order])
@@ -60,8 +64,8 @@ def _target(test_size: Any, n_rows: int) -> float:
     whole = isinstance(test_size, (int, np.integer)) and not isinstance(test_size, bool)
     if isinstance(test_size, str) or not 0 < test_size < (n_rows if whole else 1):
         raise InputError(
-            f"test_size={test_size} cannot be met with {n_rows} comparisons; pass a share between 0 and 1, "
-            "or a number of rows below all of them"
+            f"must be a share between 0 and 1, or a number of rows below the {n_rows} there are, not {test_size!r}",
+            parameter="test_size",
         )
     return float(test_size) if whole else test_size * n_rows
 
@@ -71,7 +75,9 @@ def fold_of_rows(units: np.ndarray, n_splits: int, random: np.random.Generator) 
     n_units = int(units.max(initial=-1)) + 1
     whole("n_splits", n_splits, at_least=2)
     if n_splits > n_units:
-        raise InputError(f"n_splits={n_splits} does not fit {n_units} rows or groups; pass 2 to {n_units}")
+        raise InputError(
+            f"must be from 2 to {n_units}, the number of rows or groups, not {n_splits}", parameter="n_splits"
+        )
     fold_of_unit = np.empty(n_units, dtype=np.int64)
     fold_of_unit[random.permutation(n_units)] = np.arange(n_units) % n_splits
     return fold_of_unit[units]

@@ -22,7 +22,7 @@ def check_texts(values: Any, array: np.ndarray, what: str) -> None:
     if row is None:
         row = next(_unkept(array), None)
     if row is not None:
-        raise InputError(f"{row_place(row)}: the {what} hold {UNKEPT}; correct this row")
+        raise InputError(f"the {what} hold {UNKEPT}", place=row_place(row), remedy="correct this row")
 
 
 def _first_nul(values: Any) -> int | None:

@@ -72,8 +72,9 @@ class KeepsAnswers:
             return Answers(indices, weights, self.n_seen_), self.n_seen_
         if len(self.kept_indices_) != self.n_seen_:
             raise InputError(
-                f"passes is now {self.passes}, but with passes=1 the {self.n_seen_} answers before were not kept: set "
-                "passes before the first answers"
+                f"is now {self.passes}, but the {self.n_seen_} answers before were not kept, because it was 1: set it "
+                "before the first answers",
+                parameter="passes",
             )
         if len(weights) or len(self.kept_weights_):
             self._keep(

@@ -47,13 +47,14 @@ def _check_choices(model: OnlineKernel) -> None:
     ):
         if value not in known:
             names = ", ".join(repr(item) for item in known if item is not None)
-            raise InputError(f"{name} is {value!r}: use one of {names}")
+            raise InputError(f"is {value!r}: use one of {names}", parameter=name)
 
 
 def _check_combinations(model: OnlineKernel) -> None:
     if model.max_step is not None and model.update != "passive-aggressive":
         raise InputError(
-            f"max_step bounds passive-aggressive steps, but update is {model.update!r}: leave it out"
+            f"bounds passive-aggressive steps, but update is {model.update!r}: leave it out",
+            parameter="max_step",
         )
     if model.soft and model.max_step is None:
         raise InputError("soft needs max_step, the bound that it softens: set max_step as well")

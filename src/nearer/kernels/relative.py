@@ -253,7 +253,9 @@ class RelativeKernel(KernelModel, BaseEstimator):
         find_loss(self.loss)
         if isinstance(self.trace_penalty, str):
             if self.trace_penalty != "auto":
-                raise InputError(f'trace_penalty must be "auto" or a number, not {self.trace_penalty!r}')
+                raise InputError(
+                    f'must be "auto" or a number, not {self.trace_penalty!r}', parameter="trace_penalty"
+                )
         else:
             not_negative("trace_penalty", self.trace_penalty)
         if self.max_rank is not None:

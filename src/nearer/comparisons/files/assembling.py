@@ -22,13 +22,14 @@ from nearer.comparisons.responses import Coding, Zero, check_coding, oriented
 from nearer.comparisons.row_errors import (
     UNKEPT,
     UNREADABLE,
+    Fault,
     cannot_be_kept,
     describe,
     fault_error,
     faulty,
     faulty_weights,
 )
-from nearer.errors import InputError
+from nearer.errors import InputError, InputWarning, Place, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,7 +84,7 @@ class Assembler:
         *,
         numeric: bool,
         typed: bool,
-        place: Callable[[int], str],
+        place: Callable[[int], Place],
         source: str,
         n_survey_rows: int = 0,
     ) -> None:
@@ -110,7 +111,7 @@ class Assembler:
         self.trials = Growing(np.int64) if layout.odd_one_out and "group" not in self.roles else None
         self.n_rows, self.n_bad, self.n_undecided = 0, 0, 0
         self.n_survey_rows, self.n_sliced = n_survey_rows, 0
-        self.first_fault: tuple[int, str] | None = None
+        self.first_fault: tuple[int, Fault] | None = None
 
     def _reader(self) -> Responses | OddOnes | None:
         """What reads the column that tells the answers, None where the order of the objects tells."""
@@ -121,8 +122,10 @@ class Assembler:
             return OddOnes(self.layout, self.objects, wanted.coding, wanted.codes)
         if wanted.codes is not None:
             raise InputError(
-                f"{self.source}: codes are for a column of responses or odd ones, and none is known by its name; "
-                "leave them out, or pass columns={'response': ...}"
+                "is for a column of responses or odd ones, and none is known by its name",
+                parameter="codes",
+                place=Place(self.source),
+                remedy=["leave it out", Setting("columns", {"response": ...})],
             )
         return None
 
@@ -159,8 +162,8 @@ class Assembler:
         self.n_survey_rows = self.n_sliced = n_survey_rows(rows)
         return batch.slice(self.n_sliced)
 
-    def _place(self, row: int) -> str:
-        """The words for where a row is, counted without those of a survey tool."""
+    def _place(self, row: int) -> Place:
+        """Return where a row is, counted without those of a survey tool."""
         return self.place(row + self.n_sliced)
 
     def _told(self, columns: dict[str, pa.Array], codes: np.ndarray, usable: np.ndarray) -> np.ndarray:
@@ -209,25 +212,26 @@ class Assembler:
             cells = [column[row].as_py() for column in batch.columns]
             self.first_fault = self.n_rows + row, self._describe(cells, codes[row].tolist(), untold[row])
 
-    def _describe(self, cells: list[Any], codes: list[int], untold: bool) -> str:
+    def _describe(self, cells: list[Any], codes: list[int], untold: bool) -> Fault:
         objects = cells[: self.width]
         extras = dict(zip(self.roles[self.width :], cells[self.width :], strict=True))
         if faulty(np.array([codes]), self.limit)[0]:
             return self._described(objects, codes)
         if self._repeats_header(np.array([codes]))[0]:
-            return f"({', '.join(map(str, objects))}) repeats the names of the columns"
+            return Fault(f"({', '.join(map(str, objects))}) repeats the names of the columns")
         for role, cell in extras.items():
+            column = self.layout.column(role)
             if cell is None:
-                return f"the {role} is missing in column {self.layout.column(role)!r}"
+                return Fault(f"the {role} is missing", column)
             if role in ("response", "odd") and untold and self.told is not None:
-                return self.told.unreadable(cell, objects)
+                return Fault(self.told.unreadable(cell, objects), column)
             if role in self.labels and isinstance(cell, str) and cannot_be_kept(cell):
-                return f"the {role} {cell!r} holds {UNKEPT}"
+                return Fault(f"the {role} {cell!r} holds {UNKEPT}", column)
             if role in self.labels and not isinstance(cell, str) and whole_number(str(cell)) == UNREADABLE:
-                return f"the {role} {cell} is neither a string nor a whole number below 2**53"
+                return Fault(f"the {role} {cell} is neither a string nor a whole number below 2**53", column)
         return self._described(objects, codes, extras.get("weight"))
 
-    def _described(self, objects: list[Any], codes: list[int], weight: float | None = None) -> str:
+    def _described(self, objects: list[Any], codes: list[int], weight: float | None = None) -> Fault:
         return describe(
             objects,
             codes,
@@ -274,11 +278,10 @@ class Assembler:
         if not self.untold.matter:
             return
         shown, remedy = self.untold.shown(), self.told.remedy(self.untold.cells)
-        if self.wanted.invalid == "drop":
-            if self.wanted.codes is None:  # codes say all; what is none of them may go
-                warn(f"{self.source}: {shown} and were left out; {remedy}")
-        else:
-            raise InputError(f"{self._place(self.untold.first_row)}: {shown}; {remedy}")
+        if self.wanted.invalid == "error":
+            raise InputError(shown, place=self._place(self.untold.first_row), remedy=remedy)
+        if self.wanted.codes is None:  # with codes, any other response may go
+            warn(InputWarning(f"{shown} and were left out", place=Place(self.source), remedy=remedy))
 
     def _groups(self) -> np.ndarray | None:
         if self.trials is not None:

@@ -17,7 +17,7 @@ from nearer.comparisons.files.column_names import (
     plain,
 )
 from nearer.comparisons.files.numbered import options_of, series_of, third_of
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 TRIPLET = ("anchor", "near", "far")
 QUADRUPLET = ("near_a", "near_b", "far_a", "far_b")
@@ -67,10 +67,12 @@ class Layout:
         return str(self.header[self.roles[role]]) if self.header else role
 
 
-def layout_of(header: Sequence[object], columns: Mapping[str, str | int] | None, place: str) -> Layout:
+def layout_of(
+    header: Sequence[object], columns: Mapping[str, str | int] | None, place: Place | None
+) -> Layout:
     """Find the columns by the names in the header, or where `columns` says they are.
 
-    >>> layout_of(["id", "Anchor", "near", "far"], None, "answers.csv").objects
+    >>> layout_of(["id", "Anchor", "near", "far"], None, None).objects
     (1, 2, 3)
     """
     if columns is None and _is_numbered(header):
@@ -85,10 +87,10 @@ def layout_of(header: Sequence[object], columns: Mapping[str, str | int] | None,
     return Layout(objects, **extras, odd_one_out=True, odd=in_column, header=tuple(header))
 
 
-def positional(width: int, place: str) -> Layout:
+def positional(width: int, place: Place | None) -> Layout:
     """The layout of a table without names: exactly three or four columns."""
     if width not in (3, 4):
-        raise InputError(f"{place}: {remedies.no_names(width)}")
+        raise remedies.no_names(width).but(place=place)
     return Layout(tuple(range(width)))
 
 
@@ -100,20 +102,27 @@ def _is_numbered(header: Sequence[object]) -> bool:
 class _Header:
     """Finds columns: those that were given by hand, others by their names."""
 
-    def __init__(self, header: Sequence[object], columns: Mapping[str, str | int], place: str) -> None:
+    def __init__(
+        self, header: Sequence[object], columns: Mapping[str, str | int], place: Place | None
+    ) -> None:
         self.header, self.place = header, place
         self.plain = [plain(name) for name in header]
         self.chosen = {role: self._position(role, where) for role, where in columns.items()}
 
     def _position(self, role: str, where: str | int) -> int:
         if role not in ALIASES:
-            raise InputError(f"columns has the key {role!r}; the known ones are {', '.join(ALIASES)}")
+            raise InputError(
+                f"has the key {role!r}, but the known ones are {', '.join(ALIASES)}", parameter="columns"
+            )
         if where in self.header:
             return list(self.header).index(where)
         if isinstance(where, int) and 0 <= where < len(self.header):
             return where
         raise InputError(
-            f"{self.place}: there is no column {where!r} for {role!r}; the columns are {remedies.listed(self.header)}"
+            f"names {where!r} for {role!r}, but there is no such column",
+            parameter="columns",
+            place=self.place,
+            remedy=f"the columns are {remedies.listed(self.header)}",
         )
 
     def find(self, role: str, aliases: Sequence[str] | None = None) -> int | None:
@@ -133,8 +142,9 @@ class _Header:
         if len(found) > 1:
             both = " and ".join(repr(self.header[position]) for position in found[:2])
             raise InputError(
-                f"{self.place}: the columns {both} could both be {role!r}; "
-                f"choose with columns={{{role!r}: ...}}"
+                f"the columns {both} could both be {role!r}",
+                place=self.place,
+                remedy=[Setting("columns", {role: ...}, "to choose")],
             )
         return found[0] if found else None
 
@@ -170,7 +180,7 @@ class _Header:
             return objects, self._response_beside(parts, objects)
         objects = self._anchored("a", "b") or self._anchored_options()
         if objects is None:
-            raise InputError(f"{self.place}: {remedies.unknown_columns(self.header, self._parts())}")
+            raise remedies.unknown_columns(self.header, self._parts()).but(place=self.place)
         return objects, self._response_to(objects)
 
     def _anchor(self) -> int | None:
@@ -207,12 +217,10 @@ class _Header:
         if response is None:
             labels = {self.find(role) for role in EXTRAS[1:]}
             unused = [at for at in self._free() if at not in (*objects, *labels)]
-            raise InputError(f"{self.place}: {remedies.no_response(self.header, objects, unused)}")
+            raise remedies.no_response(self.header, objects, unused).but(place=self.place)
         third = third_of(self.plain, *objects[1:])
         if third is not None and not self.chosen.keys() & {"a", "b"}:
-            raise InputError(
-                f"{self.place}: {remedies.three_options(self.header, (*objects, third), response)}"
-            )
+            raise remedies.three_options(self.header, (*objects, third), response).but(place=self.place)
         return response
 
     def _named_response(self, objects: tuple[int, ...], names: Sequence[str]) -> int | None:
@@ -231,5 +239,5 @@ class _Header:
             choice = self._named_response(objects, CHOICES)
         if choice is not None:
             where = dict(zip(parts, objects, strict=True))
-            raise InputError(f"{self.place}: {remedies.two_that_tell(self.header, where, choice)}")
+            raise remedies.two_that_tell(self.header, where, choice).but(place=self.place)
         return response

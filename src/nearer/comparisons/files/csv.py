@@ -19,7 +19,7 @@ from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes, op
 from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
 from nearer.comparisons.files.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
 from nearer.comparisons.row_errors import MISSING, UNREADABLE
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,11 +73,10 @@ class CsvSource:
         with open_text(path) as stream:
             start = next((line for line in Lines(stream) if line.strip()), "")
         if not start:
-            raise InputError(f"{path}: the file is empty; it should hold comparisons")
+            raise InputError("the file is empty", place=Place(str(path)), remedy="write comparisons to it")
         if max(map(start.count, _DELIMITERS)) > _MOST_COLUMNS:
-            raise InputError(
-                f"{path}: the first line has more than {_MOST_COLUMNS:,} cells; is this a table?"
-            )
+            problem = f"the first line has more than {_MOST_COLUMNS:,} cells"
+            raise InputError(problem, place=Place(str(path)), remedy="is this a table?")
         self.delimiter = delimiter_of(start)
         peeked = list(islice(self.rows(), _PEEKED_ROWS))
         first_line, rows = peeked[0][0], [cells for _, cells in peeked]
@@ -88,9 +87,9 @@ class CsvSource:
         self.n_survey_rows = n_survey_rows(rows[1 : 1 + LOOKED_AT]) if self.has_header else 0
         self.n_header_rows = self.has_header + self.n_survey_rows
         data = rows[self.n_header_rows :]
-        self.layout = self._layout(rows[0], data, f"{path}, line {first_line}")
+        self.layout = self._layout(rows[0], data, self._place(first_line))
         if not data:
-            raise InputError(f"{path}: there is a header but no comparison below it")
+            raise InputError("there is a header but no comparison below it", place=Place(str(path)))
         # a cell of the header may go over several lines, and blank ones may follow
         self.n_header_lines = peeked[self.n_header_rows][0] - 1 if self.has_header else 0
         self.sample = data[:SAMPLE_ROWS]
@@ -111,17 +110,19 @@ class CsvSource:
                     # a quoted cell may go over several lines: the next row starts after it
                     line = reader.line_num + lines.n_left_out
             except csv.Error as error:
-                raise InputError(f"{self.path}, line {line + 1}: {error}; correct this line") from None
+                raise InputError(
+                    str(error), place=self._place(line + 1), remedy="correct this line"
+                ) from None
 
     def _check_encoding(self, line: int, cells: Sequence[str]) -> None:
         try:
             "".join(cells).encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"{self.path}, line {line}: the text is not UTF-8; save the file as UTF-8"
+                "the text is not UTF-8", place=self._place(line), remedy="save the file as UTF-8"
             ) from None
 
-    def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: str) -> Layout:
+    def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: Place) -> Layout:
         if not self.has_header and self.columns is None:
             layout = positional(self.width, place)
             if self.width == 4:
@@ -134,7 +135,8 @@ class CsvSource:
         except InputError as error:
             if len(first) not in (3, 4) or any(map(is_known, first)):
                 raise
-            raise InputError(f"{error}, or header=False if this line is a comparison itself") from None
+            no_header = Setting("header", False, "if this line is a comparison itself")
+            raise error.but(remedy=(*error.remedy, no_header)) from None
 
     def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
         """The objects of the first row that lacks none."""
@@ -151,7 +153,7 @@ class CsvSource:
             self.wanted,
             numeric=self.numeric,
             typed=False,
-            place=lambda row: f"{self.path}, line {self.line_of(row)}",
+            place=lambda row: self._place(self.line_of(row)),
             source=str(self.path),
             n_survey_rows=self.n_survey_rows,
         )
@@ -264,9 +266,13 @@ class CsvSource:
 
     def _ragged(self, line: int, cells: Sequence[str]) -> InputError:
         return InputError(
-            f"{self.path}, line {line}: {len(cells)} cells where the first line has {self.width}; "
-            "correct this line or pass invalid='drop' to leave it out"
+            f"{len(cells)} cells where the first line has {self.width}",
+            place=self._place(line),
+            remedy=["correct this line", Setting("invalid", "drop", "to leave it out")],
         )
+
+    def _place(self, line: int) -> Place:
+        return Place(str(self.path), line)
 
     def line_of(self, row: int) -> int:
         """The line of the file on which a row of data starts, from 1."""
@@ -278,7 +284,8 @@ class CsvSource:
             self._check_encoding(line, cells)
             if len(cells) != self.width:
                 return self._ragged(line, cells)
-        return InputError(f"{self.path}: {str(error).splitlines()[0]}; is this a text file with columns?")
+        problem = str(error).splitlines()[0]
+        return InputError(problem, place=Place(str(self.path)), remedy="is this a text file with columns?")
 
 
 def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -321,7 +328,7 @@ def _has_header(rows: Sequence[Sequence[str]], columns: Mapping[str, str | int] 
         return True
     if columns is None:
         try:
-            layout_of(first, None, "")
+            layout_of(first, None, None)
         except InputError:
             pass
         else:

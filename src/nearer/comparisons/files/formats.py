@@ -23,8 +23,7 @@ from nearer.comparisons.files.npz import ROWS, read_arrays
 from nearer.comparisons.files.unused import SAMPLE_ROWS, warn_of_unused
 from nearer.comparisons.files.writing import arrow_table, write_text
 from nearer.comparisons.first_index import refuse_for_names, warn_of_one
-from nearer.comparisons.row_errors import row_place
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,9 +51,17 @@ def format_of(path: Path) -> str:
     if ending == ".gz":
         ending = path.with_suffix("").suffix.lower()
         if FORMATS.get(ending) not in ("csv", "jsonl"):
-            raise InputError(f"{path}: only csv, tsv, txt and jsonl files can be gzipped; choose such a name")
+            raise InputError(
+                "only csv, tsv, txt and jsonl files can be gzipped",
+                place=Place(str(path)),
+                remedy="choose such a name",
+            )
     if ending not in FORMATS:
-        raise InputError(f"{path}: the ending {ending!r} is not known; use one of {', '.join(FORMATS)}")
+        raise InputError(
+            f"the ending {ending!r} is not known",
+            place=Place(str(path)),
+            remedy=f"use one of {', '.join(FORMATS)}",
+        )
     return FORMATS[ending]
 
 
@@ -76,7 +83,7 @@ def _read_any(
     path: Path, kind: str, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
 ) -> Fields:
     if header is not None and kind != "csv":
-        raise InputError(f"{path}: header is for csv, tsv and txt files; leave it out")
+        raise _not_for(path, "header", "csv, tsv and txt files")
     if kind == "csv":
         from nearer.comparisons.files.csv import read_csv
 
@@ -87,11 +94,15 @@ def _read_any(
         return read_jsonl(path, columns, wanted)
     if kind == "parquet":
         return _read_parquet(path, columns, wanted)
-    if any(setting is not None for setting in (columns, wanted.zero, wanted.coding, wanted.codes)):
-        raise InputError(
-            f"{path}: columns, zero, coding and codes are for tables, not for npz files; leave them out"
-        )
+    settings = {"columns": columns, "zero": wanted.zero, "coding": wanted.coding, "codes": wanted.codes}
+    for name, value in settings.items():
+        if value is not None:
+            raise _not_for(path, name, "tables, not for npz files")
     return _read_npz(path, wanted)
+
+
+def _not_for(path: Path, parameter: str, what: str) -> InputError:
+    return InputError(f"is for {what}", parameter=parameter, place=Place(str(path)), remedy="leave it out")
 
 
 def write_fields(fields: Fields, path: str | os.PathLike[str]) -> None:
@@ -119,9 +130,11 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
         schema = parquet.read_schema(path)
     except pa.ArrowInvalid:
         raise InputError(
-            f"{path}: this is not a parquet file; is it another format with the wrong name?"
+            "this is not a parquet file",
+            place=Place(str(path)),
+            remedy="is it another format with the wrong name?",
         ) from None
-    layout = layout_of(schema.names, columns, str(path))
+    layout = layout_of(schema.names, columns, Place(str(path)))
     chosen = [schema.names[position] for position in layout.roles.values()]
     wanted = _with_metadata(wanted, schema, path)
     part = pa.schema([schema.field(name) for name in chosen])
@@ -130,13 +143,13 @@ def _read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: W
         wanted,
         numeric=holds_indices(part, layout, str(path)),
         typed=True,
-        place=lambda row: f"{path}, {row_place(row)}",
+        place=lambda row: Place(str(path), row=row),
         source=str(path),
     )
     texts = [field.name for field in part if is_text(field.type)]
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         if not file.metadata.num_rows:
-            raise InputError(f"{path}: the file holds no comparison")
+            raise InputError("the file holds no comparison", place=Place(str(path)))
         check_expansion(file.metadata, path)
         for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=False):
             batch.validate(full=True)
@@ -168,11 +181,15 @@ def _checked_notes(text: bytes, path: Path) -> tuple[tuple[str, ...] | None, int
             n_objects = check_n_objects(n_objects, names)
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise InputError(
-            f"{path}: what nearer has noted in the file about its objects is damaged; write the file once more"
+            "what nearer has noted in the file about its objects is damaged",
+            place=Place(str(path)),
+            remedy="write the file again",
         ) from error
     if is_newer:
         raise InputError(
-            f"{path}: the file was written by a newer version of nearer; update nearer to read it"
+            "the file was written by a newer version of nearer",
+            place=Place(str(path)),
+            remedy="update nearer to read it",
         )
     return names, n_objects
 
@@ -193,11 +210,12 @@ def _read_npz(path: Path, wanted: Wanted) -> Fields:
     key = next((key for key in ROWS if key in content), None)
     if key is None:
         raise InputError(
-            f"{path}: there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(all_keys)}; "
-            "rename one or load the file with numpy"
+            f"there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(all_keys)}",
+            place=Place(str(path)),
+            remedy="rename one or load the file with numpy",
         )
     if not len(content[key]):
-        raise InputError(f"{path}: the array {key!r} holds no comparison")
+        raise InputError(f"the array {key!r} holds no comparison", place=Place(str(path)))
     names, n_objects = wanted.names, wanted.n_objects
     if names is None and "names" in content:
         names = tuple(content["names"].tolist())
@@ -215,7 +233,7 @@ def _read_npz(path: Path, wanted: Wanted) -> Fields:
         names=names,
         invalid=wanted.invalid,
         first_index=wanted.first_index,
-        place=lambda row: f"{path}, {row_place(row)}",
+        place=lambda row: Place(str(path), row=row),
     )
     if n_objects is None and fields.names is None and wanted.first_index is None:
         warn_of_one(str(path), fields.indices)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from nearer.comparisons.files.cells import is_text
 from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
 from nearer.comparisons.files.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
 from nearer.comparisons.row_errors import holds_half_a_character, row_place
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,9 +28,9 @@ Columns = Mapping[str, str | int]
 def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Fields:
     """The comparisons of a DataFrame; options as for `Wanted`."""
     wanted = Wanted(**options)
-    layout = layout_of(_header(frame), columns, "the frame")
+    layout = layout_of(_header(frame), columns, Place("the frame"))
     if columns is None and not layout.header and len(layout.objects) == 4:
-        refuse_hidden_response(_sample(frame), "the frame")
+        refuse_hidden_response(_sample(frame), Place("the frame"))
     positions = list(layout.roles.values())
     if hasattr(frame, "iloc"):  # pandas: convert no column but those that matter, others may hold anything
         table = _from_pandas(frame.iloc[:, positions], list(layout.roles))
@@ -53,23 +53,32 @@ def fields_of_given_frame(
     """The comparisons of a DataFrame where an array might have been given."""
     for role, values in (("weight", weights), ("annotator", annotators), ("group", groups)):
         if values is not None:
-            raise InputError(f"{role}s of a frame are a column of it; add the column {role!r} to the frame")
+            raise InputError(
+                "must be a column of the frame",
+                parameter=f"{role}s",
+                remedy=f"add the column {role!r} to the frame",
+            )
     try:
         return fields_of_frame(frame, n_objects=n_objects, **options)
     except InputError as error:
-        elsewhere = re.sub(
-            r"\bpass (?=(columns|codes|coding|zero)=)", "use Comparisons.from_frame with ", str(error)
-        )
-        raise InputError(elsewhere) from None
+        elsewhere = [_with_from_frame(step) for step in error.remedy]
+        raise error.but(remedy=tuple(elsewhere)) from None
+
+
+def _with_from_frame(step: str | Setting) -> str | Setting:
+    """Say which constructor takes a setting that is not a parameter of the others."""
+    if isinstance(step, str) or step.name in ("names", "invalid"):
+        return step
+    return replace(step, verb="use Comparisons.from_frame with")
 
 
 def questions_of_frame(frame: Any) -> np.ndarray:
     """The objects of a DataFrame of questions, in their order: anchor, a, b."""
     header = _header(frame)
     try:
-        layout = layout_of(header, None, "the frame")
+        layout = layout_of(header, None, Place("the frame"))
     except InputError:  # the responses come by themselves
-        layout = layout_of([*header, "response"], None, "the frame")
+        layout = layout_of([*header, "response"], None, Place("the frame"))
     if hasattr(frame, "iloc"):
         return frame.iloc[:, list(layout.objects)].to_numpy()
     columns = [_as_arrow(frame).column(at) for at in layout.objects]
@@ -79,7 +88,7 @@ def questions_of_frame(frame: Any) -> np.ndarray:
 def says_which_is_odd(frame: Any) -> bool:
     """Whether the columns of a DataFrame are those of odd-one-out trials."""
     try:
-        return layout_of(_header(frame), None, "the frame").odd_one_out
+        return layout_of(_header(frame), None, None).odd_one_out
     except InputError:
         return False
 
@@ -99,7 +108,7 @@ def fields_of_records(
     keys = list(dict.fromkeys(key for row in rows for key in row))
     if not rows:
         raise InputError("there are no records; give at least one")
-    layout = layout_of(keys, columns, "the records")
+    layout = layout_of(keys, columns, Place("the records"))
     roles = {role: keys[position] for role, position in layout.roles.items()}
     arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
     fields = fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
@@ -128,7 +137,7 @@ def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Fields:
     return assembler.finish()
 
 
-def holds_indices(schema: pa.Schema, layout: Layout, place: str) -> bool:
+def holds_indices(schema: pa.Schema, layout: Layout, source: str) -> bool:
     """Whether the columns of objects hold indices; where some hold indices and some names, refuse them."""
     import pyarrow as pa
 
@@ -140,8 +149,9 @@ def holds_indices(schema: pa.Schema, layout: Layout, place: str) -> bool:
     }
     if len(kinds) == 2:
         raise InputError(
-            f"{place}: the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers; use "
-            "indices or names throughout"
+            f"the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers",
+            place=Place(source),
+            remedy="use indices or names throughout",
         )
     return True not in kinds
 
@@ -168,7 +178,8 @@ def _as_arrow(frame: Any) -> pa.Table:
 
         return from_dataframe(frame)
     raise InputError(
-        f"a {type(frame).__name__} is no table; pass a DataFrame of pandas or polars, or an Arrow table"
+        f"a {type(frame).__name__} is not a table",
+        remedy="pass a DataFrame of pandas or polars, or an Arrow table",
     )
 
 
@@ -184,7 +195,9 @@ def _column(values: list[Any], name: str) -> pa.Array:
         halved = (isinstance(value, str) and holds_half_a_character(value) for value in values)
         row = next((row for row, is_halved in enumerate(halved) if is_halved), 0)
         raise InputError(
-            f"{row_place(row)}: {values[row]!r} in the column {name!r} holds half a character; correct this row"
+            f"{values[row]!r} holds half a character",
+            place=Place(row=row, column=name),
+            remedy="correct this row",
         ) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         texts = [isinstance(value, str) for value in values if value is not None]
@@ -197,8 +210,9 @@ def _column(values: list[Any], name: str) -> pa.Array:
             0,
         )
         raise InputError(
-            f"{row_place(odd)}: the column {name!r} mixes numbers and names, here {values[odd]!r}; "
-            "use one or the other"
+            f"the column mixes numbers and names, here {values[odd]!r}",
+            place=Place(row=odd, column=name),
+            remedy="use one or the other",
         ) from None
 
 

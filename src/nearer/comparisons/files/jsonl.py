@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes
 from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
 from nearer.comparisons.files.unused import warn_of_unused
 from nearer.comparisons.row_errors import holds_half_a_character, is_missing
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,13 +54,13 @@ class JsonSource:
         self.path, self.wanted, self.n_skipped = path, wanted, 0
         line, text = next(self._lines(), (0, b""))
         if not line:
-            raise InputError(f"{path}: the file is empty; it should hold comparisons")
+            raise InputError("the file is empty", place=Place(str(path)), remedy="write comparisons to it")
         record = self._record(line, text)
         if isinstance(record, InputError):
             raise record
         records = self._peeked()
         keys = list(dict.fromkeys(key for record in records for key in record))
-        self.layout = layout_of(keys, columns, f"{path}, line {line}")
+        self.layout = layout_of(keys, columns, Place(str(path), line))
         self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
         self.first = {
             role: next((record[key] for record in records if record.get(key) is not None), None)
@@ -93,7 +94,7 @@ class JsonSource:
             self.wanted,
             numeric=self.numeric,
             typed=True,
-            place=lambda row: f"{self.path}, line {self._line_of(row)}",
+            place=lambda row: self._place(self._line_of(row)),
             source=str(self.path),
         )
 
@@ -152,8 +153,9 @@ class JsonSource:
             cell = record.get(self.keys[role])
             if isinstance(cell, (int, float)) and not is_missing(cell):
                 raise InputError(
-                    f"{self.path}, line {line}: the object {cell!r} in {self.keys[role]!r} is a number, where others "
-                    f'have names; use indices or names throughout, or write "{cell}" if that is its name'
+                    f"the object {cell!r} is a number, but others have names",
+                    place=replace(self._place(line), column=self.keys[role]),
+                    remedy=["use indices or names throughout", f'write "{cell}" if that is its name'],
                 )
 
     def _batch(self, records: list[dict[str, Any]]) -> pa.RecordBatch:
@@ -174,34 +176,34 @@ class JsonSource:
 
     def _record(self, line: int, text: bytes) -> dict[str, Any] | InputError:
         if len(text) > _LONGEST_LINE:
-            return InputError(
-                f"{self.path}, line {line}: the line is longer than {_LONGEST_LINE >> 20} MB, which no answer is; "
-                "correct this line or pass invalid='drop' to leave it out"
+            return self._bad_line(
+                line, f"the line is longer than {_LONGEST_LINE >> 20} MB, which no answer is"
             )
         try:
             record = json.loads(text)
         except UnicodeDecodeError:
-            return InputError(f"{self.path}, line {line}: the text is not UTF-8; save the file as UTF-8")
+            return InputError(
+                "the text is not UTF-8", place=self._place(line), remedy="save the file as UTF-8"
+            )
         except (ValueError, RecursionError):
             record = None
         if isinstance(record, dict):
             return self._not_text(line, record) or record
         shown = text[:60].decode(errors="replace").strip()
-        return InputError(
-            f"{self.path}, line {line}: {shown!r} is not a JSON object; "
-            "correct this line or pass invalid='drop' to leave it out"
-        )
+        return self._bad_line(line, f"{shown!r} is not a JSON object")
+
+    def _place(self, line: int) -> Place:
+        return Place(str(self.path), line)
+
+    def _bad_line(self, line: int, problem: str) -> InputError:
+        leave_out = Setting("invalid", "drop", "to leave it out")
+        return InputError(problem, place=self._place(line), remedy=["correct this line", leave_out])
 
     def _not_text(self, line: int, record: Mapping[str, Any]) -> InputError | None:
         """The sentence about half a character: an escape such as \\ud800 without its other half."""
         texts = (text for cell in record.items() for text in cell if isinstance(text, str))
         half = next(filter(holds_half_a_character, texts), None)
-        if half is None:
-            return None
-        return InputError(
-            f"{self.path}, line {line}: {half!r} holds half a character; "
-            "correct this line or pass invalid='drop' to leave it out"
-        )
+        return None if half is None else self._bad_line(line, f"{half!r} holds half a character")
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Lines that are not blank, with their numbers from 1."""

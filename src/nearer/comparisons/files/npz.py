@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from nearer.comparisons.files.opening import MOST_TIMES, expands_too_far
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 
 class Expected(NamedTuple):
@@ -51,7 +51,9 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{path}: this is not an npz file of plain arrays; write it with numpy.savez"
+            "this is not an npz file of plain arrays",
+            place=Place(str(path)),
+            remedy="write it with numpy.savez",
         ) from error
     return found, list(members)
 
@@ -59,8 +61,9 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
 def _check_size(path: Path, members: list[zipfile.ZipInfo]) -> None:
     if expands_too_far(sum(info.file_size for info in members), path.stat().st_size):
         raise InputError(
-            f"{path}: the arrays unpack to more than {MOST_TIMES} times the size of the file; if you trust it, load "
-            "it with numpy and write it with numpy.savez, which does not pack"
+            f"the arrays unpack to more than {MOST_TIMES} times the size of the file",
+            place=Place(str(path)),
+            remedy="if you trust it, load it with numpy and write it with numpy.savez, which does not pack",
         )
 
 
@@ -70,13 +73,15 @@ def _read_array(path: Path, archive: zipfile.ZipFile, key: str, info: zipfile.Zi
         shape, dtype = _header(stream)
         if len(shape) != expected.n_dimensions:
             raise InputError(
-                f"{path}: the array {key!r} has the shape {shape}, but it should have "
-                f"{expected.n_dimensions} dimensions; write it with numpy.savez once more"
+                f"the array {key!r} has the shape {shape}, but it should have {expected.n_dimensions} dimensions",
+                place=Place(str(path)),
+                remedy="write it with numpy.savez again",
             )
         if dtype.kind not in expected.kinds:
             raise InputError(
-                f"{path}: the array {key!r} holds {dtype}, which is not {expected.words}; convert it to a plain "
-                "array of these and write it with numpy.savez"
+                f"the array {key!r} holds {dtype}, which is not {expected.words}",
+                place=Place(str(path)),
+                remedy="convert it to a plain array of these and write it with numpy.savez",
             )
         n_bytes = math.prod(shape) * dtype.itemsize
         if min(shape, default=1) < 0 or not dtype.itemsize or stream.tell() + n_bytes != info.file_size:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from nearer.comparisons.files.column_names import STEMS
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 _SERIES = (
     ("1", "2", "3"),
@@ -18,10 +18,10 @@ _SERIES = (
 _PAIRS = (*(series[:2] for series in _SERIES[:4]), ("left", "right"))
 
 
-def series_of(names: Sequence[str], odd: int, place: str) -> tuple[int, ...]:
+def series_of(names: Sequence[str], odd: int, place: Place | None) -> tuple[int, ...]:
     """The columns that differ in nothing but 1, 2, 3 or a, b, c and the like: three if there are, or two.
 
-    >>> series_of(["trial", "image1", "image2", "image3", "odd"], 4, "")
+    >>> series_of(["trial", "image1", "image2", "image3", "odd"], 4, None)
     (1, 2, 3)
     """
     positions: dict[str, int] = {}
@@ -39,18 +39,19 @@ def series_of(names: Sequence[str], odd: int, place: str) -> tuple[int, ...]:
         if len(found) > 1:
             some, others = ([names[at] for at in columns] for columns in sorted(found)[:2])
             raise InputError(
-                f"{place}: the columns {', '.join(some)} and {', '.join(others)} could both be the objects shown; "
-                "choose with columns={'a': ..., 'b': ..., 'c': ..., 'odd': ...}"
+                f"the columns {', '.join(some)} and {', '.join(others)} could both be the objects shown",
+                place=place,
+                remedy=[Setting("columns", dict.fromkeys(("a", "b", "c", "odd"), ...), "to choose")],
             )
         if found:
             return found.pop()
     return ()
 
 
-def options_of(names: Sequence[str], free: Collection[int], place: str) -> tuple[int, int] | None:
+def options_of(names: Sequence[str], free: Collection[int], place: Place | None) -> tuple[int, int] | None:
     """Two columns that are the options of a question by their names: option1 and option2, left_image and right_image.
 
-    >>> options_of(["reference", "imageleft", "imageright", "rt1", "rt2"], range(5), "")
+    >>> options_of(["reference", "imageleft", "imageright", "rt1", "rt2"], range(5), None)
     (1, 2)
     """
     found = {
@@ -64,8 +65,9 @@ def options_of(names: Sequence[str], free: Collection[int], place: str) -> tuple
     if len(found) > 1:
         some, others = (" and ".join(names[at] for at in pair) for pair in sorted(found)[:2])
         raise InputError(
-            f"{place}: the columns {some}, and {others}, could both be the options; "
-            "choose with columns={'a': ..., 'b': ..., 'response': ...}"
+            f"the columns {some}, and {others}, could both be the options",
+            place=place,
+            remedy=[Setting("columns", dict.fromkeys(("a", "b", "response"), ...), "to choose")],
         )
     return found.pop() if found else None
 

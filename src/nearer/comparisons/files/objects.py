@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy as np
 from nearer.comparisons.files.cells import Vocabulary, is_text, whole_number, whole_numbers
 from nearer.comparisons.first_index import from_zero
 from nearer.comparisons.row_errors import MISSING, UNREADABLE, cannot_be_kept, no_index
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,15 +96,18 @@ class Objects:
             self._is_number.append(whole_number(name) != UNREADABLE)
         return self._codes.setdefault(name, len(self._codes))
 
-    def check_columns(self, columns: Sequence[str], place: Callable[[int], str]) -> None:
+    def check_columns(self, columns: Sequence[str], place: Callable[[int], Place]) -> None:
         """Refuse a table in which some columns hold names and others nothing but whole numbers."""
         numbers = [name for name, text in zip(columns, self._columns_with_text, strict=True) if not text]
         if self._may_mix and numbers and self._first_text is not None:
             row, at, cell = self._first_text
             raise InputError(
-                f"{place(row)}: {no_index(cell, f' in column {columns[at]!r}')}, while the column {numbers[0]!r} "
-                "holds nothing but indices; use indices or names throughout, or pass names=[...] if those "
-                "numbers are names"
+                f"{no_index(cell)}, while the column {numbers[0]!r} holds nothing but indices",
+                place=replace(place(row), column=columns[at]),
+                remedy=[
+                    "use indices or names throughout",
+                    Setting("names", [...], "if those numbers are names"),
+                ],
             )
 
     def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, AnyStr, Generic, TextIO
 
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,8 +37,9 @@ def check_expansion(path: Path) -> None:
             n_expanded += len(block)
             if expands_too_far(n_expanded, packed.tell()):
                 raise InputError(
-                    f"{path}: the file unpacks to more than {MOST_TIMES} times its size; if you trust it, unpack it "
-                    "with gunzip and read the result"
+                    f"the file unpacks to more than {MOST_TIMES} times its size",
+                    place=Place(str(path)),
+                    remedy="if you trust it, unpack it with gunzip and read the result",
                 )
 
 

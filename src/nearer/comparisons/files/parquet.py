@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearer.comparisons.files.opening import MOST_TIMES, expands_too_far
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData
@@ -24,6 +24,7 @@ def check_expansion(metadata: FileMetaData, path: Path) -> None:
         n_bytes += max(group.total_byte_size, 0)
     if expands_too_far(n_bytes, path.stat().st_size):
         raise InputError(
-            f"{path}: the file unpacks to more than {MOST_TIMES} times its size; if you trust it, write it as csv with "
-            "the program that wrote it"
+            f"the file unpacks to more than {MOST_TIMES} times its size",
+            place=Place(str(path)),
+            remedy="if you trust it, write it as csv with the program that wrote it",
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.comparisons.ambiguity import OPTIONS, any_codes, both_ways, either, option_words
+from nearer.comparisons.ambiguity import OPTIONS, any_codes, both_ways, option_words
 from nearer.comparisons.codes import ANSWERS, ODD_ONES, Codes, codes_for
 from nearer.comparisons.files.cells import Coded, Numbers, Words
 from nearer.comparisons.files.columns import Layout
@@ -16,13 +16,13 @@ from nearer.comparisons.files.objects import Objects
 from nearer.comparisons.odd_one_out import OddReadings
 from nearer.comparisons.responses import WORDS, Answers, Coding, Readings, Zero, number, which_object
 from nearer.comparisons.row_errors import UNREADABLE, is_missing
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Remedy, Setting
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Place = Callable[[int], str]
-_MORE_CODES = "add what they stand for to codes, or pass invalid='drop' to leave them out"
+Where = Callable[[int], Place]
+_MORE_CODES = ("add what they stand for to the codes", Setting("invalid", "drop", "to leave them out"))
 _ARROWS = {arrow: side for side in ("left", "right") for arrow in (f"arrow{side}", f"{side}arrow")}
 _SHOWN_CELLS = 8
 _PAIRS = (("true", "false"), ("yes", "no"), ("first", "second"), ("left", "right"), ("a", "b"))
@@ -55,7 +55,7 @@ class Responses:
             codes_for(codes, ("first", "second"), "responses")
             self._coded = Coded(Codes(codes, ANSWERS))
 
-    def read(self, column: pa.Array, codes: np.ndarray, usable: np.ndarray, place: Place) -> np.ndarray:
+    def read(self, column: pa.Array, codes: np.ndarray, usable: np.ndarray, place: Where) -> np.ndarray:
         """Positive where the first option won, negative where the second, 0 where neither, NaN if unreadable.
 
         What can be said about all responses is learned from rows that are `usable`; others are often instructions.
@@ -70,14 +70,14 @@ class Responses:
         readings = Readings(self._numbers.values(column), self._words.values(column), objects)
         return self._answers.signs(Readings(*(np.where(usable, one, np.nan) for one in readings)), place)
 
-    def check(self, place: str) -> None:
+    def check(self, place: Place) -> None:
         """Refuse responses that have two meanings."""
         if self._coded is not None:
             return
         try:
             self._answers.check()
         except InputError as error:
-            raise InputError(f"{place}: {error}") from None
+            raise error.but(place=place) from None
 
     def unreadable(self, cell: Any, objects: Sequence[Any]) -> str:
         """What is wrong with a response."""
@@ -92,15 +92,15 @@ class Responses:
             return "one of the two objects"
         return "1, -1, 0, true, false, left, right, first, second, a, b, a number of answers, or one of the two objects"
 
-    def remedy(self, cells: Sequence[Any]) -> str:
-        """What to do about responses of which many cannot be read; `cells` are the different ones."""
+    def remedy(self, cells: Sequence[Any]) -> Remedy:
+        """Return what to do if many responses cannot be read; `cells` are the different ones."""
         if self._coded is not None:
             return _MORE_CODES
         if self._coding is not None:
-            return f"they should be {self._expected()}, so correct them or leave coding out"
+            return [f"they should be {self._expected()}, so correct them", "leave coding out"]
         if len(cells) == 2:
-            return f"pass {either(both_ways([repr(cell) for cell in cells], self._first, self._second))}"
-        return f"pass {any_codes(self._first, self._second)}"
+            return both_ways(cells, self._first, self._second)
+        return [any_codes(self._first, self._second)]
 
 
 def _columns_as_words(names: Sequence[object], values: Sequence[float]) -> dict[str, float]:
@@ -149,7 +149,7 @@ class OddOnes:
             codes_for(codes, ("first", "second", "third"), "odd-one-out trials")
             self._coded = Coded(Codes(codes, ODD_ONES))
 
-    def read(self, column: pa.Array, codes: np.ndarray, usable: np.ndarray, place: Place) -> np.ndarray:
+    def read(self, column: pa.Array, codes: np.ndarray, usable: np.ndarray, place: Where) -> np.ndarray:
         """0, 1 or 2, -1 where it is undecided, NaN where it cannot be read."""
         if self._coded is not None:
             return self._coded.values(column)
@@ -162,7 +162,7 @@ class OddOnes:
         )
         return self._readings.positions(numbers, words, by_object, place)
 
-    def check(self, place: str) -> None:
+    def check(self, place: Place) -> None:
         """Refuse odd ones that could be told in two ways; the first of those has a place of its own."""
         if self._coded is None:
             self._readings.check()
@@ -173,13 +173,13 @@ class OddOnes:
             return f"the odd one {cell!r} is not one of the codes ({self._coded.codes})"
         return f"the odd one {cell!r} is none of {tuple(objects)}, nor 1, 2 or 3, nor the name of a column"
 
-    def remedy(self, cells: Sequence[Any]) -> str:
-        """What to do about odd ones of which many cannot be read."""
+    def remedy(self, cells: Sequence[Any]) -> Remedy:
+        """Return what to do if many odd ones cannot be read."""
         if self._coded is not None:
             return _MORE_CODES
         if self._coding is not None:
-            return f"they should be told by their {self._coding}, so correct them or leave coding out"
-        return f"pass {self._readings.any_codes()}"
+            return [f"they should be given by their {self._coding}, so correct them", "leave coding out"]
+        return [self._readings.any_codes()]
 
 
 class Untold:

@@ -13,7 +13,7 @@ from nearer.comparisons.files.column_names import ALIASES, about_response, like_
 from nearer.comparisons.files.columns import Layout
 from nearer.comparisons.responses import WORDS
 from nearer.comparisons.row_errors import is_missing
-from nearer.errors import InputError
+from nearer.errors import Place
 
 SAMPLE_ROWS = 1000
 _MOST_CODES = 4
@@ -43,7 +43,7 @@ def warn_of_unused(
     sample = list(islice(rows(), SAMPLE_ROWS))
     for at in unused:
         if _looks_like_response(layout, columns or {}, sample, at):
-            warn(f"{source}: {remedies.response_not_used(layout.header, layout.objects, at)}")
+            warn(remedies.response_not_used(layout.header, layout.objects, at).within(source))
             return
 
 
@@ -77,7 +77,7 @@ def _text(cell: Any) -> str:
     return "" if is_missing(cell) else str(cell).strip().removesuffix(".0")
 
 
-def refuse_hidden_response(rows: Rows, place: str) -> None:
+def refuse_hidden_response(rows: Rows, place: Place) -> None:
     """Refuse four columns without names of which the last looks like a response: they are not two pairs.
 
     Either it holds a few codes that are no objects, or very few different ones among many, or always one of the
@@ -91,4 +91,4 @@ def refuse_hidden_response(rows: Rows, place: str) -> None:
     few = len(last) <= 3 and len(sample) >= 20 and len(others) >= 8
     chosen = len(sample) >= 4 and all(row[3] in row[:3] for row in sample if row[3])
     if last and (foreign or few or chosen):
-        raise InputError(f"{place}: {remedies.fourth_column(last)}")
+        raise remedies.fourth_column(last).but(place=place)

@@ -13,7 +13,7 @@ from nearer.comparisons.checks import Fields
 from nearer.comparisons.files.frames import object_roles
 from nearer.comparisons.files.opening import open_bytes
 from nearer.comparisons.row_errors import MISSING
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,8 +104,9 @@ def _csv_cell(cell: str, delimiter: str, path: Path, names: Sequence[str]) -> st
     """A cell with quotes where it needs them."""
     if cell != cell.strip() or (cell in MISSING and cell not in names):
         raise InputError(
-            f"{path}: a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is "
-            "there; write parquet or jsonl"
+            f"a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is there",
+            place=Place(str(path)),
+            remedy="write parquet or jsonl",
         )
     if any(sign in cell for sign in (delimiter, '"', "\n", "\r")):
         return '"' + cell.replace('"', '""') + '"'

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,6 +69,8 @@ def array_of(content, *path):
 
 
 STATE = ("learned_", "fields", "state", "fields")
+#: a file whose state is that of an earlier version
+FORMER = Path(__file__).parents[1] / "fixtures" / "models" / "auc_stream.nearer"
 
 
 class TestArrays:
@@ -142,12 +145,43 @@ class TestArrays:
 
 
 class TestNumbers:
-    @pytest.mark.parametrize("steps", [1e308, -1, 2**70, True, "many", None, {"$float": "inf"}])
-    def test_counters(self, contents, load, steps):
+    @pytest.mark.parametrize("count", [1e308, -1, 2**70, True, "many", None, {"$float": "inf"}])
+    def test_counters(self, contents, load, count):
         def change(manifest):
-            manifest["fitted"]["learned_"]["fields"]["state"]["fields"]["steps"] = steps
+            manifest["fitted"]["learned_"]["fields"]["state"]["fields"]["numbers"]["$dict"]["positives"] = (
+                count
+            )
 
-        refused(load, model_files.with_manifest(contents("auc_stream"), change), "steps")
+        refused(load, model_files.with_manifest(contents("auc_stream"), change), "positives")
+
+    @pytest.mark.parametrize("column", ["epoch", "evaluations", "seconds"])
+    @pytest.mark.parametrize("last", [np.nan, np.inf, -1.0, 1e300])
+    def test_counts_at_the_end_of_a_history(self, contents, load, column, last):
+        content = contents("auc_stream")
+        member = array_of(content, *STATE, "history", "$dict", column)
+        records = np.ones_like(load(content).learned_.state.history[column])
+        records[-1] = last
+        refused(load, model_files.with_array(content, member, records), column)
+
+    @pytest.mark.parametrize("count", [1e308, -1, 2**70, True, "many", None, {"$float": "inf"}])
+    @pytest.mark.parametrize("name", ["steps", "positives", "stage"])
+    def test_counters_of_files_of_earlier_versions(self, load, name, count):
+        def change(manifest):
+            manifest["fitted"]["learned_"]["fields"]["state"]["fields"][name] = count
+
+        refused(load, model_files.with_manifest(FORMER.read_bytes(), change), name)
+
+    @pytest.mark.parametrize("part", ["arrays", "numbers", "history", "w"])
+    @pytest.mark.parametrize("value", [None, [], 3.0, {"$dict": {"strange": 1.0}}, {"$strings": ["a"]}])
+    def test_parts_of_files_of_earlier_versions(self, load, part, value):
+        def change(manifest):
+            manifest["fitted"]["learned_"]["fields"]["state"]["fields"][part] = value
+
+        hostile = model_files.with_manifest(FORMER.read_bytes(), change)
+        if part == "numbers" and value == {"$dict": {"strange": 1.0}}:
+            assert load(hostile).learned_.state.numbers["strange"] == 1.0  # a number of a solver's own
+        else:
+            refused(load, hostile)
 
     @pytest.mark.parametrize(
         ("name", "part", "key", "value"),

@@ -70,17 +70,26 @@ class State:
             dict(self.history),
         )
 
-    def rows(self) -> list[dict[str, float]]:
-        """Return the history as records."""
-        names = list(self.history)
-        columns = [self.history[name].tolist() for name in names]
-        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    def last_row(self) -> dict[str, float]:
+        """Return the last record."""
+        return {name: column[-1].item() for name, column in self.history.items() if len(column)}
 
-    def with_rows(self, rows: list[dict[str, float]]) -> State:
-        """Return this state with these records as its history."""
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        history = {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
-        return State(self.arrays, self.numbers, history)
+    def first(self, name: str) -> float | None:
+        """Return the first entry of a column of the history, if there is one."""
+        column = self.history.get(name)
+        return None if column is None or len(column) == 0 else float(column[0])
+
+    def joined(self, rows: list[dict[str, float]], most: int | None = None) -> dict[str, np.ndarray]:
+        """Return the history with these records behind it; above `most` records, every other one goes."""
+        past = len(next(iter(self.history.values()), ()))
+        columns = {}
+        for name in dict.fromkeys([*self.history, *(name for row in rows for name in row)]):
+            before = self.history.get(name, np.full(past, np.nan))
+            column = np.concatenate([before, [row.get(name, np.nan) for row in rows]])
+            while most is not None and len(column) > most:
+                column = column[::-2][::-1]  # the last one stays
+            columns[name] = column
+        return columns
 
 
 @dataclass(frozen=True)
@@ -150,7 +159,9 @@ class Progress:
         The solver's own numbers; each is an attribute too.
     parameters
         What is being learned (points, weights, ...), to look at: copy them to keep or to change them. They are worked
-        out when first asked for. `points` is another name for them.
+        out when first asked for.
+
+    `points` and `w` are other names for `parameters`, `loss` for `objective` and `steps` for `evaluations`.
 
     Examples
     --------
@@ -193,7 +204,17 @@ class Progress:
         """What is being learned."""
         return None if self._look is None else self._look()
 
-    points = parameters
+    points = w = parameters
+
+    @property
+    def steps(self) -> int:
+        """Evaluations so far."""
+        return self.evaluations
+
+    @property
+    def loss(self) -> float:
+        """The latest objective."""
+        return self.objective
 
     def __repr__(self) -> str:
         return f"Progress(epoch={self.epoch}, objective={self.objective:.6g}, evaluations={self.evaluations})"

@@ -27,6 +27,7 @@ Agree = Callable[[str | None], str | None]
 _BLOWN_UP = 1e6  # an objective this many times the first one is not coming back
 _VANISHED = 1e-12  # a nonnegative one this small compared with the first is solved
 _IDLE_EPOCHS = 2  # epochs in a row without enough progress that end a run
+_MOST_ROWS = 1000  # records of an online run: a stream may have any number of chunks
 _COLUMNS = ("epoch", "objective", "seconds", "evaluations", "step")
 
 
@@ -92,6 +93,9 @@ class Run:
         Makes one decision to stop of those of several processes; see `nearer.solvers.agreement`.
     state : State, optional
         Where an earlier run ended: counts, history and the solver's memory go on from there.
+    online : bool
+        Keep the latest parameters instead of the best, and at most 1000 records, of which the older ones thin out:
+        for solvers that walk a stream.
     """
 
     def __init__(
@@ -103,6 +107,7 @@ class Run:
         score: Callable[[Any], float] | None = None,
         agree: Agree | None = None,
         state: State | None = None,
+        online: bool = False,
     ):
         self.budget = budget or Budget()
         self.parameters: Parameters = parameters or OneArray()
@@ -114,13 +119,20 @@ class Run:
         self.memory = State() if state is None else state.copy()
         #: what the present part is about, its number, and the most parts that the stage can have
         self.stage, self.part_number, self.n_parts = "", 0, 1
+        #: evaluations that the solver's schedule will make, if it knows; only the progress bar looks at them
+        self.expected: int | None = None
         self._whole: Run | None = None
-        self._callback, self._score, self._agree = callback, score, agree
-        self._rows: list[dict[str, float]] = self.memory.rows()
-        self.epoch = int(self._rows[-1]["epoch"]) if self._rows else -1
-        self.evaluations = int(self._rows[-1]["evaluations"]) if self._rows else 0
-        self._seconds = self._rows[-1]["seconds"] if self._rows else 0.0
+        self._callback, self._score, self._agree, self._online = callback, score, agree, online
+        self._rows: list[dict[str, float]] = []  # those of this run
+        last = self.memory.last_row()
+        self.epoch, self.evaluations = int(last.get("epoch", -1)), int(last.get("evaluations", 0))
+        self._seconds = last.get("seconds", 0.0)
         self._before = (self.epoch, self.evaluations, self._seconds)
+        self._previous = last.get("objective", math.inf)
+        self._first_value = self.memory.first("objective")
+        self.over = False
+        if online:
+            self.best_value = last.get("objective", math.nan)
         self._best_score, self._best_is_exact = -math.inf, True
         self._idle_epochs = 0
         self._first: tuple[float, Any] | None = None
@@ -160,9 +172,13 @@ class Run:
         exact: bool = True,
         settled: bool = True,
         gap: float | None = None,
+        epoch: int | None = None,
+        reason: str | None = None,
         **columns: float,
     ) -> None:
         """End an epoch; raise `Stop` if the run is over.
+
+        If it was over before, this adds what the unfinished epoch brought; nobody is asked and nothing is raised.
 
         Parameters
         ----------
@@ -176,28 +192,42 @@ class Run:
         settled : bool
             False while a schedule still means to make large steps: the tolerance does not count then.
         gap : float, optional
-            By how much the value can still fall at most, if the solver knows; it replaces the last decrease.
+            By how much the value can still fall at most, if the solver knows; it replaces the last decrease, and is a
+            column of the history.
+        epoch : int, optional
+            The number of the epoch, if several records belong to one; by default one more than the last.
+        reason : str, optional
+            Why the solver ends here, if it does: one of `STOP_REASONS`.
         columns : float
             Further columns of the history.
         """
         self._tick()
-        self.epoch += 1
-        previous = self._rows[-1]["objective"] if self._rows else math.inf
+        self.epoch = self.epoch + 1 if epoch is None else epoch
+        previous, self._previous = self._previous, value
+        if self._first_value is None:
+            self._first_value = value
         row = dict(zip(_COLUMNS, (self.epoch, value, self._seconds, self.evaluations, step), strict=True))
         look = _Lazy(x)
+        if gap is not None:
+            columns["gap"] = gap
         if self._score is not None:
             columns["score"] = float(self._score(look()))
         self._rows.append({**row, **columns})
-        self._keep(look, value, exact, columns.get("score"))
-        reason = self._ask(look, value, step, columns) or self._ended(previous, value, settled, gap)
-        self._leave(reason)
+        sound = self._keep(look, value, exact, columns.get("score"))
+        if not sound and self._online:
+            self.stop_reason = reason = "diverged"
+        if not self.over:
+            asked = self._ask(look, value, step, columns)
+            self._leave(reason or asked or self._ended(previous, value, settled, gap))
 
     def look(self, x: Any, value: float, step: float = math.nan, **columns: float) -> None:
         """Show callbacks where a long epoch stands; raise `Stop` if the run is over. Nothing is recorded."""
         self._tick()
-        look = _Lazy(x)
-        reason = self._ask(look, value, step, columns) or self._spent()
-        self._leave(reason)
+        self._leave(self._ask(_Lazy(x), value, step, columns) or self._spent())
+
+    def end(self, reason: str) -> None:
+        """Note that the run is over, without raising `Stop`."""
+        self.stop_reason, self.over = reason, True
 
     # -- what estimators call ------------------------------------------------------------------------------------
 
@@ -216,6 +246,13 @@ class Run:
         part.stage, part.part_number, part.n_parts = self.stage, max(self.part_number, 1), self.n_parts
         part._whole = self
         return part
+
+    def resume(self, budget: Budget, callback: Callback | None) -> None:
+        """Continue after a pause, which does not count; the budget is for the work from here on."""
+        self.budget, self._callback = budget, callback
+        self.stop_reason, self.over = "epochs", False
+        self._before = (self.epoch, self.evaluations, self._seconds)
+        self._clock = time.perf_counter()
 
     @property
     def seconds_left(self) -> float | None:
@@ -236,7 +273,7 @@ class Run:
 
     def finish(self, value: Callable[[Any], float]) -> None:
         """Replace a mean over an epoch by the exact value, and return to the start if nothing better was found."""
-        if self.best is None or self._best_is_exact:
+        if self._online or self.best is None or self._best_is_exact:
             return
         self.best_value = value(self.best)
         assert self._first is not None
@@ -246,8 +283,7 @@ class Run:
 
     def result(self) -> Result:
         """Return the course of the run so far."""
-        names = list(dict.fromkeys([*_COLUMNS, *(name for row in self._rows for name in row)]))
-        history = {name: np.array([row.get(name, math.nan) for row in self._rows]) for name in names}
+        history = {name: np.empty(0) for name in _COLUMNS} | self._history()
         for name in ("epoch", "evaluations"):
             history[name] = history[name].astype(np.int64)
         return Result(
@@ -263,32 +299,45 @@ class Run:
 
     def state(self) -> State:
         """Return counts, history and the solver's memory, from which a later run can go on."""
-        return self.memory.with_rows(self._rows)
+        return State(self.memory.arrays, self.memory.numbers, self._history())
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _history(self) -> dict[str, np.ndarray]:
+        """Return the records of earlier runs and of this one."""
+        return self.memory.joined(self._rows, _MOST_ROWS if self._online else None)
 
     def _tick(self) -> None:
         now = time.perf_counter()
         self._seconds += now - self._clock
         self._clock = now
 
-    def _keep(self, x: Any, value: float, exact: bool, score: float | None = None) -> None:
-        """Keep the parameters if they are the best, or if what was kept before cannot be compared with them."""
+    def _keep(self, x: Any, value: float, exact: bool, score: float | None = None) -> bool:
+        """Keep the parameters if they are the best, or if what was kept before cannot be compared with them.
+
+        Return False where they have diverged.
+        """
         x = x if isinstance(x, _Lazy) else _Lazy(x)
+        if self._online:
+            if not self.parameters.is_finite(x()):
+                return False
+            self.best_value, self.best = value, self.parameters.copy(x())
+            return True
         if self.best is None:
             self._first = value, self.parameters.copy(x())
         elif self._blown_up(value):
-            return
+            return False
         elif score is not None:
             if not score > self._best_score:
-                return
+                return True
         elif exact and self._best_is_exact and value > self.best_value:
-            return
+            return True
         self._best_score = -math.inf if score is None else score
         self.best_value, self.best, self._best_is_exact = value, self.parameters.copy(x()), exact
+        return True
 
     def _blown_up(self, value: float) -> bool:
-        first = self._rows[0]["objective"] if self._rows else value
+        first = value if self._first_value is None else self._first_value
         return not math.isfinite(value) or value > _BLOWN_UP * max(abs(first), 1.0)
 
     def _ask(self, x: _Lazy, value: float, step: float, columns: dict[str, float]) -> str | None:
@@ -313,13 +362,15 @@ class Run:
         return "callback" if stops else None
 
     def _ended(self, previous: float, value: float, settled: bool, gap: float | None) -> str | None:
+        if self._online:
+            return self._spent()
         if self._blown_up(value):
             return "diverged"
         tol = self.budget.tol
         idle = settled and math.isfinite(previous) and abs(previous - value) <= tol * abs(previous)
         self._idle_epochs = self._idle_epochs + 1 if idle else 0
-        closed = self._idle_epochs >= _IDLE_EPOCHS if gap is None else gap <= tol * abs(value)
-        first = self._rows[0]["objective"]
+        closed = self._idle_epochs >= _IDLE_EPOCHS if gap is None else settled and gap <= tol * abs(value)
+        first = value if self._first_value is None else self._first_value
         if (closed and tol > 0) or 0 <= value <= _VANISHED * abs(first):
             return "tolerance"
         return self._spent()
@@ -338,7 +389,10 @@ class Run:
         return [(name, used, limit) for name, used, limit in limits if limit is not None]
 
     def _fraction(self) -> float:
-        return min(1.0, max((used / limit for _, used, limit in self._limits()), default=0.0))
+        shares = [used / limit for _, used, limit in self._limits()]
+        if self.expected is not None:
+            shares.append((self.evaluations - self._before[1]) / max(self.expected, 1))
+        return min(1.0, max(shares, default=0.0))
 
     def _leave(self, reason: str | None) -> None:
         if reason is None and interrupted():
@@ -347,7 +401,7 @@ class Run:
             reason = self._agree(reason)
         if reason is not None:
             assert reason in STOP_REASONS
-            self.stop_reason = reason
+            self.end(reason)
             raise Stop(reason)
 
 

@@ -37,7 +37,7 @@ def test_compiled_and_plain_updates_agree(columns, rule, kind, passes, most, sof
     Q, points = drawn(columns)
     W = np.linspace(0.2, 1.5, len(Q)) if weighted else np.empty(0)
     size = 0.5 if rule == factors.PASSIVE_AGGRESSIVE else 0.05
-    plain, plain_steps = factors_reference.learn(
+    plain, plain_steps, plain_losses = factors_reference.learn(
         points,
         Q,
         W,
@@ -53,8 +53,13 @@ def test_compiled_and_plain_updates_agree(columns, rule, kind, passes, most, sof
     )
     Z = points.copy()
     settings = (rule, kind, size, 1.0, most, soft, shrink, 1e100)
-    log_scale, steps, learned = factors.learn(Z, Q, W, 0, 0, len(Q), passes, np.uint64(7), *settings, 0.0)
+    log_scale, steps, learned, losses, measured = factors.learn_and_measure(
+        Z, Q, W, 0, 0, len(Q), passes, np.uint64(7), *settings, 0.0
+    )
     assert learned == len(Q)
     assert steps == plain_steps > 0
+    assert losses == pytest.approx(plain_losses, rel=1e-9)
+    assert losses > 0
+    assert measured == -(-len(Q) // 8)
     np.testing.assert_allclose(math.exp(log_scale) * Z, plain, rtol=1e-9, atol=1e-12)
     assert not np.allclose(plain, points, rtol=1e-3)

@@ -21,15 +21,14 @@ from nearer._fitting.fit import (
     watched,
 )
 from nearer._fitting.models import warn_of_trials
-from nearer._utils.arrays import LARGEST
 from nearer._utils.random import RandomState, generator
-from nearer._utils.runtime import one_thread, threads_for
+from nearer._utils.runtime import one_thread
 from nearer._utils.schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
 from nearer._utils.validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.kernels._memory import check_room
 from nearer.kernels._penalty import choose_penalty
+from nearer.kernels._starts import check_room, starting_factor
 from nearer.kernels.base import RANK_TOLERANCE, KernelModel
 from nearer.losses import Loss
 from nearer.losses import find as find_loss
@@ -38,10 +37,6 @@ from nearer.solvers import Budget, Result, Run, Solver
 from nearer.solvers import find as find_solver
 from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
-from nearer.starts import random_points
-
-#: slopes at zero beyond this, in the loss's unit, are a pole: no place to begin
-_POLE = 1e6
 
 
 class RelativeKernel(KernelModel, BaseEstimator):
@@ -167,7 +162,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
                 generator(self.random_state),
                 run=Run(self._budget(), callback),
             )
-            start = _starting_factor(self.init, self._objective(course.comparisons, 0.0), course.rng)
+            start = starting_factor(self.init, self._objective(course.comparisons, 0.0), course.rng)
             choice = self._choose(course, start)
             objective = self._objective(course.comparisons, choice.strength)
             factor, result = self._solve(course, objective, choice)
@@ -197,7 +192,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         solver = self._solver(self._objective(course.comparisons, 0.0))
         return choose_penalty(course, self._objective, solver, start)
 
-    def _solve(self, course: Fit, objective: Any, choice: Choice) -> tuple[np.ndarray, Result]:
+    def _solve(self, course: Fit, objective: GramObjective, choice: Choice) -> tuple[np.ndarray, Result]:
         if choice.stopped:
             return choice.points, course.no_run(objective, choice.points, choice.stopped)
         course.run.enter("fitting", 1)
@@ -268,44 +263,6 @@ class RelativeKernel(KernelModel, BaseEstimator):
         check_learnable(comparisons)
         check_room(comparisons.n_objects, None, "use OrdinalEmbedding or OnlineKernel(rank=10)")
         self._solver(self._objective(that_count(comparisons)[:1], 0.0))  # the mean needs a weight above 0
-
-
-def _starting_factor(
-    init: str | np.ndarray, objective: GramObjective, rng: np.random.Generator
-) -> np.ndarray:
-    """A factor of the kernel to begin with, centred: that changes no distance."""
-    n = objective.shape[0]
-    if not isinstance(init, str):
-        return _factor_of(np.asarray(init, dtype=np.float64), n)
-    if init != "auto":
-        raise InputError(f'init must be "auto" or a kernel of shape ({n}, {n}), not {init!r}')
-    zero = np.zeros(1)
-    steepest = max(float(np.abs(slopes).max()) for slopes in objective.loss.derivatives(zero, zero))
-    if steepest * objective.loss.unit < _POLE:
-        return np.zeros((n, 1))
-    if objective.max_rank is not None:  # equal distances take as many dimensions as there are objects
-        points = random_points(n, min(objective.max_rank, n), objective.loss.unit, rng)
-        return points - points.mean(axis=0)
-    return np.sqrt(objective.loss.unit / 2) * (np.eye(n) - 1 / n)
-
-
-def _factor_of(kernel: np.ndarray, n: int) -> np.ndarray:
-    if kernel.shape != (n, n):
-        raise InputError(f"init has shape {kernel.shape} but the kernel of {n} objects has ({n}, {n})")
-    if not np.isfinite(kernel).all():
-        raise InputError("init holds NaN or infinity: give a finite kernel")
-    if np.abs(kernel).max() > LARGEST:
-        raise InputError(f"init has entries above {LARGEST:g}, which overflow: give smaller numbers")
-    if not np.allclose(kernel, kernel.T, rtol=1e-8, atol=1e-12):
-        raise InputError("init is not symmetric: give a positive semidefinite kernel")
-    with threads_for(n):
-        values, vectors = np.linalg.eigh(kernel)
-    if values[0] < -1e-8 * max(values[-1], 1.0):
-        raise InputError(
-            f"init has the negative eigenvalue {values[0]:.3g}: give a positive semidefinite kernel"
-        )
-    factor = vectors * np.sqrt(np.maximum(values, 0))
-    return factor - factor.mean(axis=0)
 
 
 def _rank(factor: np.ndarray) -> int:

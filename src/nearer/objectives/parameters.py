@@ -31,6 +31,10 @@ class Parameters(Protocol[P]):
     def restored(self, arrays: dict[str, np.ndarray]) -> P:
         """Return the parameters stored by `arrays`."""
 
+
+class VectorSpace(Parameters[P], Protocol[P]):
+    """Parameters that second-order methods can add and multiply."""
+
     def inner(self, x: P, y: P) -> float:
         """Return the inner product of two vectors of this kind."""
 

@@ -247,6 +247,13 @@ class Run:
         part._whole = self
         return part
 
+    def resume(self, budget: Budget, callback: Callback | None) -> None:
+        """Continue after a pause, which does not count; the budget is for the work from here on."""
+        self.budget, self._callback = budget, callback
+        self.stop_reason, self.over = "epochs", False
+        self._before = (self.epoch, self.evaluations, self._seconds)
+        self._clock = time.perf_counter()
+
     @property
     def seconds_left(self) -> float | None:
         """Return what is left of the budget of seconds, if there is one."""

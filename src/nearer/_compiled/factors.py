@@ -11,7 +11,7 @@ import math
 from nearer._compiled.decorators import inline, loop
 from nearer._compiled.draws import draw
 from nearer._compiled.prefetch import AHEAD, WORTHWHILE, prefetch_row
-from nearer._compiled.scalar_losses import hinge, logistic
+from nearer._compiled.scalar_losses import hinge, sigmoid
 
 PASSIVE_AGGRESSIVE, STE, GNMDS = 0, 1, 2
 CONSTANT, INVERSE, INVERSE_ROOT = 0, 1, 2
@@ -54,8 +54,8 @@ def step_length(rule, excess, gain, weight, margin, most, soft):
     if rule == PASSIVE_AGGRESSIVE:
         return passive_aggressive_length(excess + margin, gain, weight, most, soft)
     if rule == GNMDS:
-        return weight * hinge(excess + margin)[1]
-    return weight * logistic(excess)[1]
+        return weight if hinge(excess + margin)[1] > 0 else 0.0
+    return weight * sigmoid(excess)
 
 
 @inline

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.database_numbers import check_numbers
 from nearer.comparisons.joining import reindexed
+from nearer.comparisons.store import check_numbers
 from nearer.errors import InputError
 
 

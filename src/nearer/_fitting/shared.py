@@ -22,7 +22,7 @@ from nearer._utils.schema import (
     optional,
 )
 from nearer.comparisons import Comparisons
-from nearer.comparisons.database_numbers import check_numbers
+from nearer.comparisons.store import check_numbers
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.solvers import Progress, Result, Solver

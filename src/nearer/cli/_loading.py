@@ -78,7 +78,7 @@ def read_about(estimator: Model, path: Path, read: Callable[..., Comparisons]) -
 
 def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Comparisons]) -> Comparisons:
     """The comparisons of a file for a model to go on with; it gets room for objects that are new."""
-    from nearer.comparisons.database_numbers import check_numbers
+    from nearer.comparisons.store import check_numbers
 
     try:
         found = read()

@@ -117,8 +117,7 @@ def fit(
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
     from nearer._utils.chance import silent_trials
-    from nearer.comparisons.database_numbers import check_numbers
-    from nearer.comparisons.uncompared import n_uncompared
+    from nearer.comparisons.store import check_numbers, n_uncompared
     from nearer.saving import save
 
     check_settings(context, model, start)

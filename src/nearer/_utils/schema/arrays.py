@@ -119,7 +119,7 @@ class Names(Spec):
         return isinstance(value, tuple)
 
     def _read(self, value: tuple, where: str, sizes: Sizes) -> tuple:
-        from nearer.comparisons.checks import check_names
+        from nearer.comparisons.validation import check_names
 
         bind(sizes, self.length, len(value), where)
         need(all(isinstance(name, str) for name in value), f"{where} holds objects that are not strings")

@@ -14,9 +14,11 @@ from nearer.comparisons.files.column_names import (
     PRESSES,
     anchors_with_stems,
     is_response,
+    options_of,
     plain,
+    series_of,
+    third_of,
 )
-from nearer.comparisons.files.numbered import options_of, series_of, third_of
 from nearer.errors import InputError, Place, Setting
 
 TRIPLET = ("anchor", "near", "far")

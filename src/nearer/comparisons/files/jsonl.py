@@ -9,13 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.comparisons.checks import Fields, rounded
-from nearer.comparisons.files.assembling import Assembler, Wanted
+from nearer.comparisons.arrays import rounded
+from nearer.comparisons.files.assembling import LOOKED_AT, Assembler, Wanted, n_survey_rows
 from nearer.comparisons.files.columns import layout_of
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes
-from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
-from nearer.comparisons.files.unused import warn_of_unused
-from nearer.comparisons.row_errors import holds_half_a_character, is_missing
+from nearer.comparisons.files.remedies import warn_of_unused
+from nearer.comparisons.validation import Content, holds_half_a_character, is_missing
 from nearer.errors import InputError, Place, Setting
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ _LONGEST_LINE = 1 << 24  # bytes; as objects of Python it may take 30 times as m
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Fields:
+def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Content:
     """The comparisons of a file of JSON lines; the first records say which keys there are."""
     import pyarrow as pa
 

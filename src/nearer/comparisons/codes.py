@@ -97,7 +97,7 @@ class Column:
     def of_array(cls, array: np.ndarray) -> Column:
         """Return the column of a one-dimensional array."""
         if array.dtype.kind in "iuf":
-            return cls(array.astype(np.float64))
+            return cls(array)
         if array.dtype.kind == "b":
             return cls(texts=("false", "true"), positions=array.astype(np.intp))
         texts, positions = np.unique(array.astype(np.str_), return_inverse=True)
@@ -113,7 +113,7 @@ class Column:
 
     def as_numbers(self) -> np.ndarray:
         """Return the numbers, also those that texts spell; NaN for others."""
-        return self.map(number) if self.numbers is None else self.numbers
+        return self.map(number) if self.numbers is None else self.numbers.astype(np.float64, copy=False)
 
     def coded(self, codes: Codes) -> np.ndarray:
         """Return what codes stand for, NaN for other cells."""
@@ -128,7 +128,8 @@ class Column:
             texts = [*self.texts, None]
             return [texts[position] for position in self.positions[rows].tolist()]
         assert self.numbers is not None
-        return [int(value) if value.is_integer() else value for value in self.numbers[rows].tolist()]
+        cells = self.numbers[rows].tolist()
+        return [int(cell) if float(cell).is_integer() else cell for cell in cells]
 
     def __len__(self) -> int:
         column = self.numbers if self.positions is None else self.positions
@@ -174,7 +175,8 @@ class NameLookup:
 def mentioned(column: Column, lookup: NameLookup | None, first_index: int | None = None) -> np.ndarray:
     """Return the objects that answers mention, `UNREADABLE` elsewhere; without a lookup they are numbers."""
     if lookup is None:
-        return from_zero(whole_codes(column.as_numbers()), first_index)
+        numbers = column.as_numbers() if column.numbers is None else column.numbers
+        return from_zero(whole_codes(numbers), first_index)
     return column.map(lookup, np.int64, UNREADABLE)
 
 

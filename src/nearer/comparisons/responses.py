@@ -112,8 +112,7 @@ class ResponseReader:
         objects = np.full(len(column), np.nan)
         if shown.shape[1] == 3:
             objects = which_object(said, shown[:, 1], shown[:, 2])
-        numbers, words = column.as_numbers(), column.map(self._word)
-        numbers, words, objects = (np.where(usable, one, np.nan) for one in (numbers, words, objects))
+        numbers, words, objects = _of_usable(usable, column.as_numbers(), column.map(self._word), objects)
         return self._signs(numbers, words, objects, place)
 
     def _signs(self, numbers: np.ndarray, words: np.ndarray, objects: np.ndarray, place: Where) -> np.ndarray:
@@ -204,8 +203,7 @@ class OddReader:
             return column.coded(self._codes)
         is_object = (shown == said[:, None]) & (said != UNREADABLE)[:, None]
         by_object = np.where(is_object.any(axis=1), is_object.argmax(axis=1), np.nan)
-        numbers, words = column.as_numbers(), column.map(self._word)
-        numbers, words, by_object = (np.where(usable, one, np.nan) for one in (numbers, words, by_object))
+        numbers, words, by_object = _of_usable(usable, column.as_numbers(), column.map(self._word), by_object)
         return self._doubts.positions(numbers, words, by_object, place)
 
     @property
@@ -269,6 +267,11 @@ class Unread:
             warn(InputWarning(f"{problem} and were left out", place=Place(source or None), remedy=remedy))
 
 
+def _of_usable(usable: np.ndarray, *readings: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return readings with NaN in rows that are not usable."""
+    return readings if usable.all() else tuple(np.where(usable, one, np.nan) for one in readings)
+
+
 def which_object(said: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return 1 where the first object was said, -1 where the second, NaN where neither or both.
 
@@ -276,8 +279,9 @@ def which_object(said: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.
     array([ 1., -1., nan])
     """
     is_first, is_second = said == first, said == second
-    unclear = (is_first == is_second) | (said == UNREADABLE)
-    return np.where(unclear, np.nan, np.where(is_first, 1.0, -1.0))
+    signs = is_first.astype(np.float64) - is_second
+    signs[(signs == 0) | (said == UNREADABLE)] = np.nan
+    return signs
 
 
 def _refuse_clash(clash: np.ndarray, place: Where) -> None:

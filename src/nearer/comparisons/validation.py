@@ -106,12 +106,14 @@ class RowValidator:
         bad = faulty(codes, self.limit) | faulty_weights(weights, len(codes))
         if known_bad is not None:
             bad |= known_bad
+        n_rows = len(codes)
         if bad.any():
+            n_rows = n_rows if trials is None else len(np.unique(trials))
             self.n_bad += int(np.count_nonzero(bad)) if trials is None else len(np.unique(trials[bad]))
             if self._first is None:
                 row = int(np.argmax(bad))
                 self._first = self.n_rows + (row if trials is None else int(trials[row])), describe(row)
-        self.n_rows += len(codes) if trials is None else len(np.unique(trials))
+        self.n_rows += n_rows
         return ~bad
 
     def refuse(self, place: Callable[[int], Place]) -> None:

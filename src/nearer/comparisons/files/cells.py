@@ -262,7 +262,7 @@ class ObjectColumns:
         self._typed = typed
         self._fixed = names is not None
         self._codes = {name: code for code, name in enumerate(names or ())}
-        self._lookup = NameLookup(self._codes)
+        self._lookup: NameLookup | None = None
         self._cells = Vocabulary(whole_number if numeric else self._name_code)
         self._may_mix = not (numeric or typed or self._fixed)
         self._is_number: list[bool] = []  # by the code of a name, whether it looks like a number
@@ -297,7 +297,9 @@ class ObjectColumns:
 
     def mentioned(self, column: Column) -> np.ndarray:
         """Return the codes of the objects that answers mention, `UNREADABLE` for anything else."""
-        return mentioned(column, None if self.numeric else self._lookup, self.first_index)
+        if self._lookup is None and not self.numeric:
+            self._lookup = NameLookup(self._codes)
+        return mentioned(column, self._lookup, self.first_index)
 
     def _whole(self, column: pa.Array) -> np.ndarray:
         return from_zero(whole_numbers(column), self.first_index)

@@ -60,6 +60,14 @@ class Layout:
         )
 
     @property
+    def unused(self) -> list[int]:
+        """Columns that might hold responses, if the order of the objects is said to be the answer."""
+        if self.response is not None or self.odd_one_out:
+            return []
+        used = self.roles.values()
+        return [at for at in range(len(self.header)) if at not in used]
+
+    @property
     def counts_trials_by_annotator(self) -> bool:
         """Whether the groups are trials, which are mostly numbered anew for every annotator."""
         return self.group is not None and bool(self.header) and plain(self.header[self.group])[:5] == "trial"

@@ -159,7 +159,8 @@ class CsvSource:
     def finished(self, assembler: Assembler) -> Content:
         """The fields of all rows, with a warning where a response seems to have been left out."""
         fields = assembler.finish(self.n_skipped)
-        warn_of_unused(self.layout, self.columns, lambda: self.sample, str(self.path))
+        if self.layout.unused:
+            warn_of_unused(self.layout, self.columns, self.sample, str(self.path))
         return fields
 
     def batches(self, as_text: TextColumns) -> Iterator[pa.RecordBatch]:

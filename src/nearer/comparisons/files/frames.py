@@ -37,7 +37,8 @@ def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: An
     else:
         table = _as_arrow(frame).select(positions)
     fields = fields_of_table(table, layout, wanted)
-    warn_of_unused(layout, columns, lambda: _sample(frame), "the frame")
+    if layout.unused:
+        warn_of_unused(layout, columns, _sample(frame), "the frame")
     return fields
 
 
@@ -112,7 +113,8 @@ def fields_of_records(
     roles = {role: keys[position] for role, position in layout.roles.items()}
     arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
     fields = fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
-    warn_of_unused(layout, columns, lambda: ([row.get(key) for key in keys] for row in rows), "the records")
+    if layout.unused:
+        warn_of_unused(layout, columns, ([row.get(key) for key in keys] for row in rows), "the records")
     return fields
 
 

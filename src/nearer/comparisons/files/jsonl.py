@@ -42,7 +42,8 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
             continue  # some value has another type, or is no text: look at every record by itself
         break
     fields = assembler.finish(source.n_skipped)
-    warn_of_unused(source.layout, columns, source.sample, str(path))
+    if source.layout.unused:
+        warn_of_unused(source.layout, columns, source.sample(), str(path))
     return fields
 
 

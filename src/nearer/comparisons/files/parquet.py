@@ -60,7 +60,8 @@ def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wa
             batch.validate(full=True)
             assembler.add(batch.select(chosen))
         fields = assembler.finish()
-        warn_of_unused(layout, columns, lambda: rows_of(next(file.iter_batches(SAMPLE_ROWS))), str(path))
+        if layout.unused:
+            warn_of_unused(layout, columns, rows_of(next(file.iter_batches(SAMPLE_ROWS))), str(path))
     return fields
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -191,18 +191,10 @@ _OTHER_NUMBERS = re.compile(
 Rows = Iterable[Sequence[Any]]
 
 
-def warn_of_unused(
-    layout: Layout, columns: Mapping[str, str | int] | None, rows: Callable[[], Rows], source: str
-) -> None:
-    """Warn where columns are said to tell who won, but another one looks like the response; `rows` are a sample."""
-    if layout.response is not None or layout.odd_one_out or not layout.header:
-        return
-    used = set(layout.roles.values())
-    unused = [at for at in range(len(layout.header)) if at not in used]
-    if not unused:
-        return
-    sample = list(islice(rows(), SAMPLE_ROWS))
-    for at in unused:
+def warn_of_unused(layout: Layout, columns: Mapping[str, str | int] | None, rows: Rows, source: str) -> None:
+    """Warn if columns are said to tell who won, but an unused one looks like the response; `rows` are a sample."""
+    sample = list(islice(rows, SAMPLE_ROWS))
+    for at in layout.unused:
         if _looks_like_response(layout, columns or {}, sample, at):
             warn(response_not_used(layout.header, layout.objects, at).within(source))
             return

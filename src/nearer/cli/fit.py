@@ -52,7 +52,7 @@ from nearer.cli._options import (
 )
 from nearer.cli._output import number_or_name, show
 from nearer.cli._writing import check_outputs, check_page, output_file
-from nearer.errors import InputError, Setting
+from nearer.errors import InputError, Suggestion
 
 if TYPE_CHECKING:
     from nearer._fitting.models import Model
@@ -214,5 +214,5 @@ def _parts(
     try:
         return comparisons.split(test_size=test_size, random_state=seed)
     except InputError as error:
-        remedy = [*error.remedy, Setting("test_size", 0, "to fit to all of them")]
+        remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
         raise error.within(path).but(remedy=remedy) from None

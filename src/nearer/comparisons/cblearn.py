@@ -9,7 +9,7 @@ import numpy as np
 from nearer._utils.optional import optional
 from nearer.comparisons.arrays import as_rows, flipped
 from nearer.comparisons.validation import Content
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 Format = Literal["list-order", "list-boolean", "list-count", "tensor-count"]
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
@@ -68,7 +68,7 @@ def to_cblearn(fields: Content, format: Format) -> Any:
         raise InputError(
             f"{format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows",
             parameter="format",
-            remedy=[Setting("format", "list-count"), "leave the weights out"],
+            remedy=[Suggestion("format", "list-count"), "leave the weights out"],
         )
     if format == "list-order":
         return np.repeat(rows, counts, axis=0)

@@ -32,7 +32,7 @@ from nearer.comparisons.codes import (
     number,
 )
 from nearer.comparisons.validation import UNREADABLE, Invalid, is_missing
-from nearer.errors import InputError, InputWarning, Place, Remedy, Setting
+from nearer.errors import InputError, InputWarning, Place, Remedy, Suggestion
 
 Zero = Literal["undecided", "second"]
 Coding = Literal["signs", "position", "object"]
@@ -44,7 +44,7 @@ WORDS = {
 }
 _PAIRS = (("true", "false"), ("yes", "no"), ("first", "second"), ("left", "right"), ("a", "b"))
 _ARROWS = {arrow: side for side in ("left", "right") for arrow in (f"arrow{side}", f"{side}arrow")}
-_MORE_CODES = ("add what they stand for to the codes", Setting("invalid", "drop", "to leave them out"))
+_MORE_CODES = ("add what they stand for to the codes", Suggestion("invalid", "drop", "to leave them out"))
 _SHOWN_CELLS = 8
 
 
@@ -291,8 +291,8 @@ def _refuse_clash(clash: np.ndarray, place: Where) -> None:
             "the response could be a position or the name of an object",
             place=place(int(np.argmax(clash))),
             remedy=[
-                Setting("coding", "position", "if it says where the option was"),
-                Setting("coding", "object", "if it names the object chosen"),
+                Suggestion("coding", "position", "if it says where the option was"),
+                Suggestion("coding", "object", "if it names the object chosen"),
             ],
         )
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from nearer._utils.warning import warn
-from nearer.errors import InputError, InputWarning, Place, Setting
+from nearer.errors import InputError, InputWarning, Place, Suggestion
 
 Invalid = Literal["error", "drop"]
 UNREADABLE = np.iinfo(np.int64).min  # stands for a cell that is missing, no whole number, or no known name
@@ -23,7 +23,7 @@ _LONGEST = 120  # letters of a cell in a sentence
 UNKEPT = "a NUL or half a character, which files cannot keep"
 
 
-NAMES = Setting("names", [...], "if such cells are names of objects")
+NAMES = Suggestion("names", [...], "if such cells are names of objects")
 
 
 def row_place(row: int) -> Place:
@@ -36,7 +36,7 @@ class Fault(NamedTuple):
 
     problem: str
     column: str | int | None = None
-    remedy: tuple[Setting, ...] = ()
+    remedy: tuple[Suggestion, ...] = ()
 
 
 class Content(NamedTuple):
@@ -179,7 +179,7 @@ def describe(
         if code < 0:
             return Fault(f"{shown} holds the negative index {code}")
         if code >= limit:
-            from_one = Setting("first_index", 1, "if they are counted from 1")
+            from_one = Suggestion("first_index", 1, "if they are counted from 1")
             return Fault(
                 f"{shown} holds the index {code + first_index}, which is out of range for {limit} objects "
                 f"counted from {first_index}",
@@ -219,7 +219,7 @@ def fault_error(place: Place, fault: Fault, n_bad: int, n_rows: int) -> InputErr
     return InputError(
         problem,
         place=replace(place, column=fault.column),
-        remedy=[f"correct {these}", *fault.remedy, Setting("invalid", "drop", f"to leave {them} out")],
+        remedy=[f"correct {these}", *fault.remedy, Suggestion("invalid", "drop", f"to leave {them} out")],
     )
 
 
@@ -345,8 +345,8 @@ def warn_of_one(source: str, indices: np.ndarray) -> None:
             "the smallest index is 1, so object 0 is in no comparison",
             place=Place(source),
             remedy=[
-                Setting("first_index", 1, "if the objects are counted from 1"),
-                Setting("first_index", 0, "if they are not"),
+                Suggestion("first_index", 1, "if the objects are counted from 1"),
+                Suggestion("first_index", 0, "if they are not"),
             ],
         )
     )

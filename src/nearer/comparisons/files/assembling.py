@@ -31,7 +31,7 @@ from nearer.comparisons.validation import (
     refuse_for_names,
     warn_of_one,
 )
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,7 +129,7 @@ class Assembler:
                 "is for a column of responses or odd ones, and none is known by its name",
                 parameter="codes",
                 place=Place(self.source),
-                remedy=["leave it out", Setting("columns", {"response": ...})],
+                remedy=["leave it out", Suggestion("columns", {"response": ...})],
             )
         return None
 

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.comparisons.arrays import whole_codes
 from nearer.comparisons.codes import Column, NameLookup, mentioned, number
 from nearer.comparisons.validation import MISSING, UNREADABLE, cannot_be_kept, from_zero, no_index
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -322,7 +322,7 @@ class ObjectColumns:
                 place=replace(place(row), column=columns[at]),
                 remedy=[
                     "use indices or names throughout",
-                    Setting("names", [...], "if those numbers are names"),
+                    Suggestion("names", [...], "if those numbers are names"),
                 ],
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "anchor": ("anchor", "i", "object", "probe", "reference", "head", "center", "centre"),
@@ -155,7 +155,7 @@ def series_of(names: Sequence[str], odd: int, place: Place | None) -> tuple[int,
             raise InputError(
                 f"the columns {', '.join(some)} and {', '.join(others)} could both be the objects shown",
                 place=place,
-                remedy=[Setting("columns", dict.fromkeys(("a", "b", "c", "odd"), ...), "to choose")],
+                remedy=[Suggestion("columns", dict.fromkeys(("a", "b", "c", "odd"), ...), "to choose")],
             )
         if found:
             return found.pop()
@@ -181,7 +181,7 @@ def options_of(names: Sequence[str], free: Collection[int], place: Place | None)
         raise InputError(
             f"the columns {some}, and {others}, could both be the options",
             place=place,
-            remedy=[Setting("columns", dict.fromkeys(("a", "b", "response"), ...), "to choose")],
+            remedy=[Suggestion("columns", dict.fromkeys(("a", "b", "response"), ...), "to choose")],
         )
     return found.pop() if found else None
 

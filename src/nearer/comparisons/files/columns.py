@@ -19,7 +19,7 @@ from nearer.comparisons.files.column_names import (
     series_of,
     third_of,
 )
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 TRIPLET = ("anchor", "near", "far")
 QUADRUPLET = ("near_a", "near_b", "far_a", "far_b")
@@ -154,7 +154,7 @@ class _Header:
             raise InputError(
                 f"the columns {both} could both be {role!r}",
                 place=self.place,
-                remedy=[Setting("columns", {role: ...}, "to choose")],
+                remedy=[Suggestion("columns", {role: ...}, "to choose")],
             )
         return found[0] if found else None
 

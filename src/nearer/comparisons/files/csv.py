@@ -17,7 +17,7 @@ from nearer.comparisons.files.columns import Layout, layout_of, positional
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes, open_text
 from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
 from nearer.comparisons.validation import MISSING, UNREADABLE, Content
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,7 +133,7 @@ class CsvSource:
         except InputError as error:
             if len(first) not in (3, 4) or any(map(is_known, first)):
                 raise
-            no_header = Setting("header", False, "if this line is a comparison itself")
+            no_header = Suggestion("header", False, "if this line is a comparison itself")
             raise error.but(remedy=(*error.remedy, no_header)) from None
 
     def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
@@ -267,7 +267,7 @@ class CsvSource:
         return InputError(
             f"{len(cells)} cells where the first line has {self.width}",
             place=self._place(line),
-            remedy=["correct this line", Setting("invalid", "drop", "to leave it out")],
+            remedy=["correct this line", Suggestion("invalid", "drop", "to leave it out")],
         )
 
     def _place(self, line: int) -> Place:

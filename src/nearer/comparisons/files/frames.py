@@ -15,7 +15,7 @@ from nearer.comparisons.files.cells import is_text
 from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
 from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
 from nearer.comparisons.validation import Content, holds_half_a_character, row_place
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ def fields_of_given_frame(
         raise error.but(remedy=tuple(elsewhere)) from None
 
 
-def _with_from_frame(step: str | Setting) -> str | Setting:
+def _with_from_frame(step: str | Suggestion) -> str | Suggestion:
     """Say which constructor takes a setting that is not a parameter of the others."""
     if isinstance(step, str) or step.name in ("names", "invalid"):
         return step

@@ -15,7 +15,7 @@ from nearer.comparisons.files.columns import layout_of
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes
 from nearer.comparisons.files.remedies import warn_of_unused
 from nearer.comparisons.validation import Content, holds_half_a_character, is_missing
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -196,7 +196,7 @@ class JsonSource:
         return Place(str(self.path), line)
 
     def _bad_line(self, line: int, problem: str) -> InputError:
-        leave_out = Setting("invalid", "drop", "to leave it out")
+        leave_out = Suggestion("invalid", "drop", "to leave it out")
         return InputError(problem, place=self._place(line), remedy=["correct this line", leave_out])
 
     def _not_text(self, line: int, record: Mapping[str, Any]) -> InputError | None:

@@ -12,7 +12,7 @@ from nearer._utils.warning import warn
 from nearer.comparisons.files.column_names import ALIASES, about_response, like_response, options_of, plain
 from nearer.comparisons.responses import WORDS
 from nearer.comparisons.validation import is_missing
-from nearer.errors import InputError, InputWarning, Place, Setting
+from nearer.errors import InputError, InputWarning, Place, Suggestion
 
 if TYPE_CHECKING:
     from nearer.comparisons.files.columns import Layout
@@ -30,13 +30,13 @@ def listed(header: Sequence[object]) -> str:
     return ", ".join(repr(name) for name in header[:12]) + (", ..." if len(header) > 12 else "")
 
 
-def columns_setting(header: Sequence[object], where: Mapping[str, int | None], purpose: str) -> Setting:
+def columns_setting(header: Sequence[object], where: Mapping[str, int | None], purpose: str) -> Suggestion:
     """Return the setting that says where the parts are; None stands for what the user must fill in.
 
     >>> columns_setting(["x", "my, choice"], {"anchor": 0, "a": None, "response": 1}, "").value
     {'anchor': 'x', 'a': Ellipsis, 'response': 1}
     """
-    return Setting("columns", {role: _entry(header, at) for role, at in where.items()}, purpose)
+    return Suggestion("columns", {role: _entry(header, at) for role, at in where.items()}, purpose)
 
 
 def _entry(header: Sequence[object], at: int | None) -> str | int | EllipsisType:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nearer.errors import Explained, InputError, Setting
+from nearer.errors import Explained, InputError, Suggestion
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def says(
         assert error.place is not None, sentence
         assert getattr(error.place, field) == value
         assert str(value) in sentence
-    settings = [step for step in error.remedy if isinstance(step, Setting)]
+    settings = [step for step in error.remedy if isinstance(step, Suggestion)]
     offered = [step.name for step in settings] + [(step.name, step.value) for step in settings]
     for setting in offers:
         assert setting in offered, sentence

@@ -10,7 +10,7 @@ import pytest
 
 from nearer import Comparisons, OrdinalEmbedding, datasets, losses, plotting, save
 from nearer.cli._wording import in_options
-from nearer.errors import InputError, ModelFileError, Place, Setting
+from nearer.errors import InputError, ModelFileError, Place, Suggestion
 from tests.refusals import refused, says
 
 ANSWERS = datasets.planted(12, 2, 300, random_state=0).comparisons
@@ -98,7 +98,7 @@ ERROR = InputError(
     "holds an empty cell",
     parameter="first_index",
     place=Place("a.csv", line=3, column="near"),
-    remedy=["correct it", Setting("names", [...]), Setting("invalid", "drop", "to leave it out")],
+    remedy=["correct it", Suggestion("names", [...]), Suggestion("invalid", "drop", "to leave it out")],
 )
 
 

@@ -45,8 +45,8 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A setting that solves a problem; in its value, `...` stands for what the user fills in.
+class Suggestion:
+    """A setting that solves a problem; in its value, `...` stands for what the user must fill in.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Wording(Protocol):
         """Return the words for a parameter."""
         ...
 
-    def setting(self, setting: Setting) -> str | None:
+    def setting(self, setting: Suggestion) -> str | None:
         """Return the words for a setting, None if it cannot be used here."""
         ...
 
@@ -85,16 +85,16 @@ class InPython:
         """Return the name as it is."""
         return name
 
-    def setting(self, setting: Setting) -> str:
+    def setting(self, setting: Suggestion) -> str:
         """Return a keyword argument.
 
-        >>> InPython().setting(Setting("codes", {"first": 0, "second": ...}))
+        >>> InPython().setting(Suggestion("codes", {"first": 0, "second": ...}))
         "codes={'first': 0, 'second': ...}"
         """
         return f"{setting.name}={_literal(setting.value)}"
 
 
-Remedy = Sequence[str | Setting]
+Remedy = Sequence[str | Suggestion]
 
 
 class Explained:
@@ -103,7 +103,7 @@ class Explained:
     problem: str
     parameter: str | None
     place: Place | None
-    remedy: tuple[str | Setting, ...]
+    remedy: tuple[str | Suggestion, ...]
 
     def __init__(
         self,
@@ -153,12 +153,13 @@ class InputError(Explained, ValueError):
         The parameter whose value is wrong.
     place : Place, optional
         Where in the data the problem is.
-    remedy : str or sequence of str and Setting, optional
+    remedy : str or sequence of str and Suggestion, optional
         What to do, each entry an alternative.
 
     Examples
     --------
-    >>> error = InputError("must be 0 or more, not -1", parameter="l2", remedy=[Setting("l2", "auto", "to choose it")])
+    >>> automatic = Suggestion("l2", "auto", "to choose it")
+    >>> error = InputError("must be 0 or more, not -1", parameter="l2", remedy=[automatic])
     >>> str(error)
     "l2 must be 0 or more, not -1; pass l2='auto' to choose it"
     >>> error.parameter, error.remedy[0].value

@@ -14,8 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.row_errors import is_missing
-from nearer.comparisons.splits import units_of
+from nearer.comparisons.operations import units_of
+from nearer.comparisons.validation import is_missing
 
 # anything a file can hold: no NUL, no lone surrogates
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=6)

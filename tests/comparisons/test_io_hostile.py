@@ -17,9 +17,8 @@ import pytest
 
 from nearer import Comparisons
 from nearer.comparisons.files import jsonl, opening
-from nearer.comparisons.files.boundary import reading
-from nearer.comparisons.files.numbered import series_of
-from nearer.comparisons.files.opening import Lines, expands_too_far
+from nearer.comparisons.files.column_names import series_of
+from nearer.comparisons.files.opening import Lines, expands_too_far, reading
 from nearer.errors import InputError
 from tests.refusals import refused
 

@@ -11,7 +11,7 @@ import math
 from nearer._compiled.decorators import inline, loop
 from nearer._compiled.draws import draw
 from nearer._compiled.prefetch import AHEAD, WORTHWHILE, prefetch_row
-from nearer._compiled.scalar_losses import hinge, sigmoid
+from nearer._compiled.scalar_losses import hinge, logistic, sigmoid
 
 PASSIVE_AGGRESSIVE, STE, GNMDS = 0, 1, 2
 CONSTANT, INVERSE, INVERSE_ROOT = 0, 1, 2

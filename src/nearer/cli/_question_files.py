@@ -23,7 +23,7 @@ Columns = Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
-class Questions:
+class QuestionTable:
     """The whole table, and its rows as comparisons whose first pair is the first one asked about."""
 
     table: pa.Table
@@ -37,10 +37,10 @@ def read_questions(
     columns: Columns | None = None,
     header: bool | None = None,
     first_index: int | None = None,
-) -> Questions:
-    """Questions about the objects of a model; answers that are there as well are kept but not looked at."""
-    from nearer.comparisons.files.boundary import reading
+) -> QuestionTable:
+    """QuestionTable about the objects of a model; answers that are there as well are kept but not looked at."""
     from nearer.comparisons.files.formats import format_of
+    from nearer.comparisons.files.opening import reading
 
     kind = format_of(path)
     if kind == "npz":
@@ -88,7 +88,7 @@ def _read_text(
     columns: Columns | None,
     header: bool | None,
     first_index: int | None,
-) -> Questions:
+) -> QuestionTable:
     import pyarrow as pa
 
     from nearer.comparisons import Comparisons
@@ -108,7 +108,7 @@ def _read_text(
         table = _all_text(source)
     except pa.ArrowInvalid as error:
         raise source.explained(error) from None
-    return Questions(table, Comparisons._of(assembler.finish()), _options(source.layout))
+    return QuestionTable(table, Comparisons._of(assembler.finish()), _options(source.layout))
 
 
 def _first_row(path: Path) -> list[str]:
@@ -145,7 +145,7 @@ def _from_table(
     estimator: Model,
     columns: Columns | None,
     first_index: int | None,
-) -> Questions:
+) -> QuestionTable:
     from nearer.comparisons import Comparisons
 
     if not table.num_rows:
@@ -162,7 +162,7 @@ def _from_table(
         except InputError as error:
             raise error.but(place=replace(error.place or Place(), file=str(path))) from None
 
-    return Questions(table, read_about(estimator, path, read), _options(layout))
+    return QuestionTable(table, read_about(estimator, path, read), _options(layout))
 
 
 def _read_parquet(path: Path) -> pa.Table:

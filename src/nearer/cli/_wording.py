@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Mapping
 
-from nearer.errors import Explained, Setting
+from nearer.errors import Explained, Suggestion
 
 #: settings whose options have other names
 _RENAMED = {
@@ -24,7 +24,7 @@ def in_options(message: object, options: Collection[str]) -> str:
     """Word an error or a warning for a command; leave out settings for which it has no option.
 
     >>> from nearer.errors import InputError
-    >>> error = InputError("row 3 is empty", remedy=["correct it", Setting("invalid", "drop", "to leave it out")])
+    >>> error = InputError("row 3 is empty", remedy=["correct it", Suggestion("invalid", "drop", "to leave it out")])
     >>> in_options(error, ["--invalid"])
     'row 3 is empty; correct it, or pass --invalid drop to leave it out'
     >>> in_options(error, ["--columns"])
@@ -34,7 +34,7 @@ def in_options(message: object, options: Collection[str]) -> str:
     """
     if not isinstance(message, Explained):
         return str(message)
-    settings = {step.name for step in message.remedy if isinstance(step, Setting)} | {message.parameter}
+    settings = {step.name for step in message.remedy if isinstance(step, Suggestion)} | {message.parameter}
     reading = {_option(name) for name in _READING}
     if settings & _READING and not reading & set(options):
         return f"{message.sentence(_AsTyped(reading))} (options of nearer convert: convert the file first)"
@@ -51,7 +51,7 @@ class _AsTyped:
         """Return the option, or the name of a parameter that has none."""
         return _option(name) if _option(name) in self._options else name
 
-    def setting(self, setting: Setting) -> str | None:
+    def setting(self, setting: Suggestion) -> str | None:
         """Return the option with its value, None if there is no such option."""
         option = _option(setting.name)
         if option not in self._options:
@@ -65,10 +65,10 @@ def _option(name: str) -> str:
     return "--" + _RENAMED.get(name, name).replace("_", "-")
 
 
-def _typed(setting: Setting) -> str:
+def _typed(setting: Suggestion) -> str:
     """Return the value as it is typed.
 
-    >>> _typed(Setting("columns", {"anchor": 0, "response": "my choice", "a": ...}))
+    >>> _typed(Suggestion("columns", {"anchor": 0, "response": "my choice", "a": ...}))
     'anchor=0,response=my choice,a=COLUMN'
     """
     if not isinstance(setting.value, Mapping):

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from nearer._utils.optional import optional
-from nearer.comparisons.checks import Fields, as_rows
-from nearer.comparisons.responses import flipped
-from nearer.errors import InputError, Place, Setting
+from nearer.comparisons.arrays import as_rows, flipped
+from nearer.comparisons.validation import Content
+from nearer.errors import InputError, Place, Suggestion
 
 Format = Literal["list-order", "list-boolean", "list-count", "tensor-count"]
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
@@ -58,7 +58,7 @@ def _tensor_entries(tensor: Any) -> tuple[np.ndarray, np.ndarray, int]:
 _MOST_ANSWERS, _MOST_LISTED = 2**53, 10**7
 
 
-def to_cblearn(fields: Fields, format: Format) -> Any:
+def to_cblearn(fields: Content, format: Format) -> Any:
     """The comparisons as cblearn takes them; see `Comparisons.to_cblearn`."""
     if format not in FORMATS:
         raise InputError(f"must be one of {', '.join(FORMATS)}, not {format!r}", parameter="format")
@@ -68,7 +68,7 @@ def to_cblearn(fields: Fields, format: Format) -> Any:
         raise InputError(
             f"{format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows",
             parameter="format",
-            remedy=[Setting("format", "list-count"), "leave the weights out"],
+            remedy=[Suggestion("format", "list-count"), "leave the weights out"],
         )
     if format == "list-order":
         return np.repeat(rows, counts, axis=0)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from nearer.comparisons.builders import Builders
-from nearer.comparisons.checks import Invalid
 from nearer.comparisons.operations import Conflicts, Operations
 from nearer.comparisons.responses import Coding, Zero
+from nearer.comparisons.validation import Invalid
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,18 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.comparisons.checks import Invalid, check_invalid, check_names, encode
-from nearer.comparisons.row_errors import NAMES, UNREADABLE, Fault, fault_error, is_missing, row_place
+from nearer.comparisons.arrays import encode
+from nearer.comparisons.validation import (
+    NAMES,
+    UNREADABLE,
+    Fault,
+    Invalid,
+    check_invalid,
+    check_names,
+    fault_error,
+    is_missing,
+    row_place,
+)
 from nearer.errors import InputError
 
 
@@ -99,8 +109,8 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 def encoded(
     probes: np.ndarray, lists: Sequence[tuple[Lists, np.ndarray]], fields: TrialFields
-) -> tuple[list[np.ndarray], TrialFields]:
-    """The codes of the probes and of the cells of lists, and the fields with the names that were found."""
+) -> tuple[list[np.ndarray], tuple[str, ...] | None]:
+    """Return the codes of the probes and of the cells of lists, and the names."""
     invalid = fields.get("invalid", "error")
     check_invalid(invalid)
     arrays = [probes, *(cells for _, cells in lists)]
@@ -111,7 +121,7 @@ def encoded(
             if (numbers == UNREADABLE).any():
                 at = int(np.argmax(numbers == UNREADABLE))
                 raise fault_error(row_place(row_of(at)), _unreadable(array[at]), 1, len(probes))
-    return codes, TrialFields(**{**fields, "names": names})
+    return codes, names
 
 
 def _unreadable(cell: Any) -> Fault:

@@ -15,7 +15,7 @@ import numpy as np
 
 from nearer._utils.arrays import row_blocks
 from nearer.comparisons import Comparisons
-from nearer.comparisons.responses import flipped
+from nearer.comparisons.arrays import flipped
 from nearer.errors import InputError
 from nearer.losses import LOSSES, Loss, find
 

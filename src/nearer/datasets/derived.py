@@ -20,7 +20,7 @@ from nearer.datasets._sampling import (
     draw_questions,
     every_question,
 )
-from nearer.errors import InputError, Setting
+from nearer.errors import InputError, Suggestion
 from nearer.losses import Loss
 
 
@@ -156,7 +156,7 @@ def _questions(
     if n_rows > available and not repeat:
         raise InputError(
             f"the distances settle only {available} different triplets, not {n_rows}",
-            remedy=["ask for fewer", Setting("repeat", True)],
+            remedy=["ask for fewer", Suggestion("repeat", True)],
         )
     return draw_questions(
         len(distances),

@@ -12,7 +12,7 @@ from nearer._utils.random import RandomState, separate
 from nearer._utils.validation import positive, whole
 from nearer.comparisons import Comparisons
 from nearer.datasets._sampling import WIDTHS, answered, checked_noise, draw_questions, n_questions
-from nearer.errors import InputError, Setting
+from nearer.errors import InputError, Suggestion
 from nearer.losses import Loss
 
 
@@ -93,7 +93,7 @@ def planted(
     if not repeat and n_comparisons > available:
         raise InputError(
             f"{n_objects} objects have only {available} different {kind}, not {n_comparisons}",
-            remedy=["ask for fewer", Setting("repeat", True)],
+            remedy=["ask for fewer", Suggestion("repeat", True)],
         )
     rng = separate(random_state)
     points = rng.normal(scale=scale, size=(n_objects, n_components))

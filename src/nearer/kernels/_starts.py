@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nearer._utils.arrays import LARGEST
 from nearer._utils.runtime import threads_for
 from nearer.comparisons import Comparisons
-from nearer.comparisons.database_numbers import check_numbers
+from nearer.comparisons.store import check_numbers
 from nearer.errors import InputError
 from nearer.kernels._forms import Factored, Whole
 from nearer.kernels._full import FullKernel

@@ -1,17 +1,18 @@
-"""Cells of Arrow columns as numbers: what each different cell stands for, weights, responses and labels."""
+"""Cells of Arrow columns as arrays: objects, answers, weights and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.comparisons.checks import whole_codes
-from nearer.comparisons.codes import Codes
-from nearer.comparisons.responses import number
-from nearer.comparisons.row_errors import UNREADABLE, cannot_be_kept
-from nearer.errors import InputError
+from nearer.comparisons.arrays import whole_codes
+from nearer.comparisons.codes import Column, NameLookup, mentioned, number
+from nearer.comparisons.validation import MISSING, UNREADABLE, cannot_be_kept, from_zero, no_index
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,7 +95,7 @@ class Vocabulary:
         self._values = np.concatenate([self._values, np.array([*new.values()], dtype=self._values.dtype)])
 
 
-class Labels:
+class LabelColumn:
     """Collects a column of annotators or groups."""
 
     def __init__(self, typed: bool) -> None:
@@ -208,13 +209,13 @@ def _floats(column: pa.Array) -> np.ndarray:
 
 
 class Numbers:
-    """Turns a column of responses or weights into floats, NaN for what is no number."""
+    """Turns a column of weights into floats, NaN for anything but numbers."""
 
     def __init__(self) -> None:
         self._cells = Vocabulary(number, np.float64, np.nan)
 
     def values(self, column: pa.Array) -> np.ndarray:
-        """The numbers; booleans are none."""
+        """Return the numbers; booleans are not numbers."""
         import pyarrow as pa
 
         if is_text(column.type):
@@ -224,40 +225,121 @@ class Numbers:
         try:
             return _floats(column)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InputError(f"weights must be numbers, not a column of {column.type}") from None
+
+
+def answers(column: pa.Array) -> Column:
+    """Return a column of answers; booleans are words."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_text(column.type):
+        column = _dictionary(column)
+        positions = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return Column(texts=column.dictionary.to_pylist(), positions=positions)
+    if pa.types.is_boolean(column.type):
+        positions = pc.if_else(column, 1, 0).fill_null(-1).to_numpy(zero_copy_only=False)
+        return Column(texts=("false", "true"), positions=positions)
+    try:
+        return Column(_floats(column))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"responses must be numbers or texts, not a column of {column.type}") from None
+
+
+class ObjectColumns:
+    """Turns columns of indices or of names into codes, and collects the names."""
+
+    def __init__(
+        self,
+        width: int,
+        names: Sequence[str] | None,
+        *,
+        numeric: bool,
+        typed: bool,
+        first_index: int | None = None,
+    ) -> None:
+        self.numeric, self.first_index = numeric, first_index
+        self._typed = typed
+        self._fixed = names is not None
+        self._codes = {name: code for code, name in enumerate(names or ())}
+        self._lookup: NameLookup | None = None
+        self._cells = Vocabulary(whole_number if numeric else self._name_code)
+        self._may_mix = not (numeric or typed or self._fixed)
+        self._is_number: list[bool] = []  # by the code of a name, whether it looks like a number
+        self._columns_with_text = np.zeros(width, dtype=bool)
+        self._first_text: tuple[int, int, str] | None = None  # row, column and cell
+        self._n_rows = 0
+
+    def codes(self, columns: Sequence[pa.Array]) -> np.ndarray:
+        """Codes of shape (rows, columns), `UNREADABLE` for what is missing, no number or no known name."""
+        if not any(is_text(column.type) for column in columns):
+            return np.column_stack([self._whole(column) for column in columns])
+        codes = np.column_stack([self._cells.values(column) for column in columns])
+        if self.numeric:
+            return from_zero(codes, self.first_index)
+        if self._may_mix and not self._columns_with_text.all():
+            text = ~np.array([*self._is_number, True])[np.maximum(codes, -1)] & (codes >= 0)
+            self._columns_with_text |= text.any(axis=0)
+            self._note_text(text, codes)
+        self._n_rows += len(codes)
+        return codes
+
+    def _note_text(self, text: np.ndarray, codes: np.ndarray) -> None:
+        """Remember the first cell that is no whole number, for the sentence about it."""
+        if self._first_text is None and text.any():
+            row, column = divmod(int(np.argmax(text)), text.shape[1])
+            name = next(islice(self._codes, int(codes[row, column]), None))
+            self._first_text = self._n_rows + row, column, name
+
+    def codes_of(self, names: Sequence[str]) -> np.ndarray:
+        """Codes of names, `UNREADABLE` where no row has mentioned one, and then the codes equal no row."""
+        return np.array([self._codes.get(name.strip(), UNREADABLE) for name in names])
+
+    def mentioned(self, column: Column) -> np.ndarray:
+        """Return the codes of the objects that answers mention, `UNREADABLE` for anything else."""
+        if self._lookup is None and not self.numeric:
+            self._lookup = NameLookup(self._codes)
+        return mentioned(column, self._lookup, self.first_index)
+
+    def _whole(self, column: pa.Array) -> np.ndarray:
+        return from_zero(whole_numbers(column), self.first_index)
+
+    def _name_code(self, cell: str) -> int:
+        name = cell if self._typed else cell.strip()
+        if self._fixed or name in MISSING or cannot_be_kept(name):
+            return self._codes.get(name, UNREADABLE)
+        if name not in self._codes:
+            self._is_number.append(whole_number(name) != UNREADABLE)
+        return self._codes.setdefault(name, len(self._codes))
+
+    def check_columns(self, columns: Sequence[str], place: Callable[[int], Place]) -> None:
+        """Refuse a table in which some columns hold names and others nothing but whole numbers."""
+        numbers = [name for name, text in zip(columns, self._columns_with_text, strict=True) if not text]
+        if self._may_mix and numbers and self._first_text is not None:
+            row, at, cell = self._first_text
             raise InputError(
-                f"responses and weights must be numbers, got a column of {column.type}"
-            ) from None
+                f"{no_index(cell)}, while the column {numbers[0]!r} holds nothing but indices",
+                place=replace(place(row), column=columns[at]),
+                remedy=[
+                    "use indices or names throughout",
+                    Suggestion("names", [...], "if those numbers are names"),
+                ],
+            )
 
+    def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:
+        """The names; those that were found are sorted, without those of rows that were left out.
 
-class Words:
-    """Turns a column of words into the numbers they stand for, NaN for what is no known word."""
-
-    def __init__(self, meanings: Mapping[str, float]) -> None:
-        self._cells = Vocabulary(lambda cell: meanings.get(cell.strip().lower(), np.nan), np.float64, np.nan)
-
-    def values(self, column: pa.Array) -> np.ndarray:
-        """The numbers; booleans are 1 and -1."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if is_text(column.type):
-            return self._cells.values(column)
-        if pa.types.is_boolean(column.type):
-            return pc.if_else(column, 1.0, -1.0).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        return np.full(len(column), np.nan)
-
-
-class Coded:
-    """Turns a column of codes into what they stand for, NaN for what is none of them."""
-
-    def __init__(self, codes: Codes) -> None:
-        self.codes = codes
-        self._cells = Vocabulary(codes.of_text, np.float64, np.nan)
-
-    def values(self, column: pa.Array) -> np.ndarray:
-        """What the cells stand for."""
-        import pyarrow as pa
-
-        if not is_text(column.type):
-            column = column.cast(pa.large_string())
-        return self._cells.values(column)
+        The indices are changed in place to fit.
+        """
+        if self._fixed or self.numeric:
+            return tuple(self._codes) or None
+        blocks = [indices[start : start + (1 << 18)] for start in range(0, len(indices), 1 << 18)]
+        kept = np.zeros(len(self._codes), dtype=bool)
+        for block in blocks:
+            kept[block] = True
+        names = sorted(name for name, code in self._codes.items() if kept[code])
+        rank = np.zeros(len(self._codes), dtype=np.int32)
+        rank[[self._codes[name] for name in names]] = np.arange(len(names))
+        for block in blocks:
+            block[:] = rank[block]
+        return tuple(names)

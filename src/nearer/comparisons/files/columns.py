@@ -14,10 +14,12 @@ from nearer.comparisons.files.column_names import (
     PRESSES,
     anchors_with_stems,
     is_response,
+    options_of,
     plain,
+    series_of,
+    third_of,
 )
-from nearer.comparisons.files.numbered import options_of, series_of, third_of
-from nearer.errors import InputError, Place, Setting
+from nearer.errors import InputError, Place, Suggestion
 
 TRIPLET = ("anchor", "near", "far")
 QUADRUPLET = ("near_a", "near_b", "far_a", "far_b")
@@ -56,6 +58,14 @@ class Layout:
         return tuple(
             name for at, name in enumerate(self.header) if at not in used and isinstance(name, str) and name
         )
+
+    @property
+    def unused(self) -> list[int]:
+        """Columns that might hold responses, if the order of the objects is said to be the answer."""
+        if self.response is not None or self.odd_one_out:
+            return []
+        used = self.roles.values()
+        return [at for at in range(len(self.header)) if at not in used]
 
     @property
     def counts_trials_by_annotator(self) -> bool:
@@ -144,7 +154,7 @@ class _Header:
             raise InputError(
                 f"the columns {both} could both be {role!r}",
                 place=self.place,
-                remedy=[Setting("columns", {role: ...}, "to choose")],
+                remedy=[Suggestion("columns", {role: ...}, "to choose")],
             )
         return found[0] if found else None
 

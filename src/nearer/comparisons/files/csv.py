@@ -10,16 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearer.comparisons.checks import Fields
-from nearer.comparisons.files.assembling import Assembler, Wanted
+from nearer.comparisons.files.assembling import LOOKED_AT, Assembler, Wanted, n_survey_rows
 from nearer.comparisons.files.cells import whole_number
 from nearer.comparisons.files.column_names import is_known
 from nearer.comparisons.files.columns import Layout, layout_of, positional
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes, open_text
-from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
-from nearer.comparisons.files.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
-from nearer.comparisons.row_errors import MISSING, UNREADABLE
-from nearer.errors import InputError, Place, Setting
+from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
+from nearer.comparisons.validation import MISSING, UNREADABLE, Content
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +33,7 @@ _CHUNK_BYTES = 1 << 21
 
 def read_csv(
     path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
-) -> Fields:
+) -> Content:
     """The comparisons of a delimited text file.
 
     Columns are first read as the types they seem to have; where that fails, objects and then all columns
@@ -135,7 +133,7 @@ class CsvSource:
         except InputError as error:
             if len(first) not in (3, 4) or any(map(is_known, first)):
                 raise
-            no_header = Setting("header", False, "if this line is a comparison itself")
+            no_header = Suggestion("header", False, "if this line is a comparison itself")
             raise error.but(remedy=(*error.remedy, no_header)) from None
 
     def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
@@ -158,10 +156,11 @@ class CsvSource:
             n_survey_rows=self.n_survey_rows,
         )
 
-    def finished(self, assembler: Assembler) -> Fields:
+    def finished(self, assembler: Assembler) -> Content:
         """The fields of all rows, with a warning where a response seems to have been left out."""
         fields = assembler.finish(self.n_skipped)
-        warn_of_unused(self.layout, self.columns, lambda: self.sample, str(self.path))
+        if self.layout.unused:
+            warn_of_unused(self.layout, self.columns, self.sample, str(self.path))
         return fields
 
     def batches(self, as_text: TextColumns) -> Iterator[pa.RecordBatch]:
@@ -268,7 +267,7 @@ class CsvSource:
         return InputError(
             f"{len(cells)} cells where the first line has {self.width}",
             place=self._place(line),
-            remedy=["correct this line", Setting("invalid", "drop", "to leave it out")],
+            remedy=["correct this line", Suggestion("invalid", "drop", "to leave it out")],
         )
 
     def _place(self, line: int) -> Place:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._utils.optional import optional
-from nearer.comparisons.checks import Fields, rounded
+from nearer.comparisons.arrays import rounded
 from nearer.comparisons.files.assembling import Assembler, Wanted
 from nearer.comparisons.files.cells import is_text
 from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
-from nearer.comparisons.files.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
-from nearer.comparisons.row_errors import holds_half_a_character, row_place
-from nearer.errors import InputError, Place, Setting
+from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
+from nearer.comparisons.validation import Content, holds_half_a_character, row_place
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ _BATCH_ROWS = 1 << 18
 Columns = Mapping[str, str | int]
 
 
-def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Fields:
+def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Content:
     """The comparisons of a DataFrame; options as for `Wanted`."""
     wanted = Wanted(**options)
     layout = layout_of(_header(frame), columns, Place("the frame"))
@@ -37,7 +37,8 @@ def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: An
     else:
         table = _as_arrow(frame).select(positions)
     fields = fields_of_table(table, layout, wanted)
-    warn_of_unused(layout, columns, lambda: _sample(frame), "the frame")
+    if layout.unused:
+        warn_of_unused(layout, columns, _sample(frame), "the frame")
     return fields
 
 
@@ -49,7 +50,7 @@ def fields_of_given_frame(
     annotators: Any = None,
     groups: Any = None,
     **options: Any,
-) -> Fields:
+) -> Content:
     """The comparisons of a DataFrame where an array might have been given."""
     for role, values in (("weight", weights), ("annotator", annotators), ("group", groups)):
         if values is not None:
@@ -65,7 +66,7 @@ def fields_of_given_frame(
         raise error.but(remedy=tuple(elsewhere)) from None
 
 
-def _with_from_frame(step: str | Setting) -> str | Setting:
+def _with_from_frame(step: str | Suggestion) -> str | Suggestion:
     """Say which constructor takes a setting that is not a parameter of the others."""
     if isinstance(step, str) or step.name in ("names", "invalid"):
         return step
@@ -99,7 +100,7 @@ def _header(frame: Any) -> list[Any]:
 
 def fields_of_records(
     records: Iterable[Mapping[str, Any]], *, columns: Columns | None = None, **options: Any
-) -> Fields:
+) -> Content:
     """The comparisons of a list of dicts; options as for `Wanted`."""
     import pyarrow as pa
 
@@ -112,7 +113,8 @@ def fields_of_records(
     roles = {role: keys[position] for role, position in layout.roles.items()}
     arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
     fields = fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
-    warn_of_unused(layout, columns, lambda: ([row.get(key) for key in keys] for row in rows), "the records")
+    if layout.unused:
+        warn_of_unused(layout, columns, ([row.get(key) for key in keys] for row in rows), "the records")
     return fields
 
 
@@ -128,7 +130,7 @@ def _sample(frame: Any) -> Iterable[Sequence[Any]]:
     return rows_of(_as_arrow(frame).slice(0, SAMPLE_ROWS))
 
 
-def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Fields:
+def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Content:
     """The comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
     numeric = holds_indices(table.schema, layout, "the table")
     assembler = Assembler(layout, wanted, numeric=numeric, typed=True, place=row_place, source="the table")
@@ -216,7 +218,7 @@ def _column(values: list[Any], name: str) -> pa.Array:
         ) from None
 
 
-def frame_of(fields: Fields) -> pd.DataFrame:
+def frame_of(fields: Content) -> pd.DataFrame:
     """A pandas DataFrame of comparisons."""
     pandas = optional("pandas", "to_frame")
     columns: dict[str, Any] = {}
@@ -228,6 +230,6 @@ def frame_of(fields: Fields) -> pd.DataFrame:
     return pandas.DataFrame(columns)
 
 
-def object_roles(fields: Fields) -> tuple[str, ...]:
+def object_roles(fields: Content) -> tuple[str, ...]:
     """The names of the columns of objects."""
     return TRIPLET if fields.indices.shape[1] == 3 else QUADRUPLET

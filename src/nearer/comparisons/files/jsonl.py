@@ -9,14 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.comparisons.checks import Fields, rounded
-from nearer.comparisons.files.assembling import Assembler, Wanted
+from nearer.comparisons.arrays import rounded
+from nearer.comparisons.files.assembling import LOOKED_AT, Assembler, Wanted, n_survey_rows
 from nearer.comparisons.files.columns import layout_of
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes
-from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
-from nearer.comparisons.files.unused import warn_of_unused
-from nearer.comparisons.row_errors import holds_half_a_character, is_missing
-from nearer.errors import InputError, Place, Setting
+from nearer.comparisons.files.remedies import warn_of_unused
+from nearer.comparisons.validation import Content, holds_half_a_character, is_missing
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +26,7 @@ _LONGEST_LINE = 1 << 24  # bytes; as objects of Python it may take 30 times as m
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Fields:
+def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Content:
     """The comparisons of a file of JSON lines; the first records say which keys there are."""
     import pyarrow as pa
 
@@ -43,7 +42,8 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
             continue  # some value has another type, or is no text: look at every record by itself
         break
     fields = assembler.finish(source.n_skipped)
-    warn_of_unused(source.layout, columns, source.sample, str(path))
+    if source.layout.unused:
+        warn_of_unused(source.layout, columns, source.sample(), str(path))
     return fields
 
 
@@ -196,7 +196,7 @@ class JsonSource:
         return Place(str(self.path), line)
 
     def _bad_line(self, line: int, problem: str) -> InputError:
-        leave_out = Setting("invalid", "drop", "to leave it out")
+        leave_out = Suggestion("invalid", "drop", "to leave it out")
         return InputError(problem, place=self._place(line), remedy=["correct this line", leave_out])
 
     def _not_text(self, line: int, record: Mapping[str, Any]) -> InputError | None:

@@ -1,4 +1,4 @@
-"""Arrays of npz files, checked against what their members can hold before memory is taken for them."""
+"""Npz files: arrays, checked against what their members can hold before memory is taken for them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import math
 import zipfile
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from nearer.comparisons.arrays import checked
+from nearer.comparisons.files.assembling import Wanted
 from nearer.comparisons.files.opening import MOST_TIMES, expands_too_far
+from nearer.comparisons.validation import Content, refuse_for_names, warn_of_one
 from nearer.errors import InputError, Place
 
 
@@ -35,7 +38,42 @@ ARRAYS = {
 }
 
 
-def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+def read_npz(path: Path, wanted: Wanted) -> Content:
+    content, all_keys = _read_arrays(path)
+    key = next((key for key in ROWS if key in content), None)
+    if key is None:
+        raise InputError(
+            f"there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(all_keys)}",
+            place=Place(str(path)),
+            remedy="rename one or load the file with numpy",
+        )
+    if not len(content[key]):
+        raise InputError(f"the array {key!r} holds no comparison", place=Place(str(path)))
+    names, n_objects = wanted.names, wanted.n_objects
+    if names is None and "names" in content:
+        names = tuple(content["names"].tolist())
+    if n_objects is None and wanted.names is None and "n_objects" in content:
+        number = content["n_objects"].item()
+        n_objects = int(number) if isinstance(number, float) and number.is_integer() else number
+    if content[key].dtype.kind == "U":
+        refuse_for_names(str(path), wanted.first_index)
+    fields = checked(
+        content[key],
+        n_objects,
+        weights=content.get("weights"),
+        annotators=content.get("annotators"),
+        groups=content.get("groups"),
+        names=names,
+        invalid=wanted.invalid,
+        first_index=wanted.first_index,
+        place=lambda row: Place(str(path), row=row),
+    )
+    if n_objects is None and fields.names is None and wanted.first_index is None:
+        warn_of_one(str(path), fields.indices)
+    return fields
+
+
+def _read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
     """The arrays that matter, and the names of all that are there."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -102,3 +140,14 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     else:
         raise ValueError(f"arrays of version {version} are not known")
     return shape, dtype
+
+
+def write_npz(fields: Content, path: Path) -> None:
+    arrays: dict[str, Any] = {"indices": fields.indices, "n_objects": fields.n_objects}
+    for key in ("weights", "annotators", "groups"):
+        if getattr(fields, key) is not None:
+            arrays[key] = getattr(fields, key)
+    if fields.names is not None:
+        arrays["names"] = np.array(fields.names, dtype=np.str_)
+    with open(path, "wb") as file:  # given a path, numpy would add an ending of its own to ".NPZ"
+        np.savez(file, **arrays)

@@ -1,14 +1,21 @@
-"""Errors about columns that leave a doubt, with the settings that resolve it and the case that each is for."""
+"""Columns that leave a doubt: errors with the settings that resolve it, and a warning about unused responses."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from types import EllipsisType
+from typing import TYPE_CHECKING, Any
 
-from nearer.comparisons.files.column_names import like_response, plain
-from nearer.comparisons.files.numbered import options_of
-from nearer.errors import InputError, InputWarning, Setting
+from nearer._utils.text import warn
+from nearer.comparisons.files.column_names import ALIASES, about_response, like_response, options_of, plain
+from nearer.comparisons.responses import WORDS
+from nearer.comparisons.validation import is_missing
+from nearer.errors import InputError, InputWarning, Place, Suggestion
+
+if TYPE_CHECKING:
+    from nearer.comparisons.files.columns import Layout
 
 _WHO_IS_NEARER = "if one column holds the nearer object and another the farther one"
 _WHICH_OF_TWO = "says which of two options was chosen"
@@ -23,13 +30,13 @@ def listed(header: Sequence[object]) -> str:
     return ", ".join(repr(name) for name in header[:12]) + (", ..." if len(header) > 12 else "")
 
 
-def columns_setting(header: Sequence[object], where: Mapping[str, int | None], purpose: str) -> Setting:
+def columns_setting(header: Sequence[object], where: Mapping[str, int | None], purpose: str) -> Suggestion:
     """Return the setting that says where the parts are; None stands for what the user must fill in.
 
     >>> columns_setting(["x", "my, choice"], {"anchor": 0, "a": None, "response": 1}, "").value
     {'anchor': 'x', 'a': Ellipsis, 'response': 1}
     """
-    return Setting("columns", {role: _entry(header, at) for role, at in where.items()}, purpose)
+    return Suggestion("columns", {role: _entry(header, at) for role, at in where.items()}, purpose)
 
 
 def _entry(header: Sequence[object], at: int | None) -> str | int | EllipsisType:
@@ -167,3 +174,74 @@ def fourth_column(values: Sequence[str]) -> InputError:
         f"the last of four columns without names ({some}) looks like a response",
         remedy=[question, *([trio] if len(values) > 2 else []), pairs],
     )
+
+
+SAMPLE_ROWS = 1000
+_MOST_CODES = 4
+#: names of columns that say who won; j and k are just letters
+_TELLING = {plain(name) for role in ("near", "far", "near_a", "far_b") for name in ALIASES[role]} - set(
+    "ijkl"
+)
+_KEYS = frozenset(("f", "j", "q", "p", "z", "m", "x", "n", "s", "l", "d", "k", "arrowleft", "arrowright"))
+_NUMBERS = ({"0", "1"}, {"1", "2"}, {"-1", "1"}, {"0", "1", "2"}, {"-1", "0", "1"})
+_OTHER_NUMBERS = re.compile(
+    r"block|session|cond|corr|acc|gender|sex|age|pract|catch|attention|list|version|phase|day|run|rep|group|trial|id$|order|no$"
+)
+
+Rows = Iterable[Sequence[Any]]
+
+
+def warn_of_unused(layout: Layout, columns: Mapping[str, str | int] | None, rows: Rows, source: str) -> None:
+    """Warn if columns are said to tell who won, but an unused one looks like the response; `rows` are a sample."""
+    sample = list(islice(rows, SAMPLE_ROWS))
+    for at in layout.unused:
+        if _looks_like_response(layout, columns or {}, sample, at):
+            warn(response_not_used(layout.header, layout.objects, at).within(source))
+            return
+
+
+def _looks_like_response(
+    layout: Layout, columns: Collection[str], sample: Sequence[Sequence[Any]], at: int
+) -> bool:
+    near, far = layout.objects[1], layout.objects[-1]
+    width = max(near, far, at)
+    cells = [(_text(row[near]), _text(row[far]), _text(row[at])) for row in sample if len(row) > width]
+    cells = [one for one in cells if one[2]]
+    if len(layout.objects) == 3 and len(cells) > 1 and all(said in options for *options, said in cells):
+        return any(said == loser for _, loser, said in cells)
+    header = [str(layout.header[position]) for position in (near, far)]
+    codes = {said.lower() for *_, said in cells}
+    if {plain(name) for name in header} <= _TELLING or not 0 < len(codes) <= _MOST_CODES:
+        return False
+    if like_response(layout.header[at]):
+        return True
+    by_hand = bool({"near", "far", "near_a", "far_a"} & set(columns))
+    return by_hand and len(codes) > 1 and _are_codes(codes, header, layout.header[at])
+
+
+def _are_codes(codes: set[str], options: Sequence[str], name: object) -> bool:
+    """Whether cells say left or right, are keys, name the options' columns, or are 0, 1 or 2 of nobody knows what."""
+    words = {*WORDS, *_KEYS, *(option.lower() for option in options)}
+    other = about_response(name) or _OTHER_NUMBERS.search(plain(name))
+    return codes <= words or (codes in _NUMBERS and not other)
+
+
+def _text(cell: Any) -> str:
+    return "" if is_missing(cell) else str(cell).strip().removesuffix(".0")
+
+
+def refuse_hidden_response(rows: Rows, place: Place) -> None:
+    """Refuse four columns without names of which the last looks like a response: they are not two pairs.
+
+    Either it holds a few codes that are no objects, or very few different ones among many, or always one of the
+    three objects before it.
+    """
+    sample = [[_text(cell) for cell in row] for row in islice(rows, SAMPLE_ROWS) if len(row) == 4]
+    last = list(dict.fromkeys(row[3] for row in sample if row[3]))
+    others = {cell for row in sample for cell in row[:3] if cell}
+    foreign = len(last) <= _MOST_CODES and not others & set(last)
+    foreign &= len(sample) >= 6 or {word.lower() for word in last} <= WORDS.keys()
+    few = len(last) <= 3 and len(sample) >= 20 and len(others) >= 8
+    chosen = len(sample) >= 4 and all(row[3] in row[:3] for row in sample if row[3])
+    if last and (foreign or few or chosen):
+        raise fourth_column(last).but(place=place)

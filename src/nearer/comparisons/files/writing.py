@@ -9,10 +9,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.comparisons.checks import Fields
 from nearer.comparisons.files.frames import object_roles
 from nearer.comparisons.files.opening import open_bytes
-from nearer.comparisons.row_errors import MISSING
+from nearer.comparisons.validation import MISSING, Content
 from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _BLOCK_ROWS = 1 << 18
 
 
-def arrow_table(fields: Fields, rows: slice) -> pa.Table:
+def arrow_table(fields: Content, rows: slice) -> pa.Table:
     """Some rows as a table; names are dictionary-encoded strings."""
     import pyarrow as pa
 
@@ -40,7 +39,7 @@ def arrow_table(fields: Fields, rows: slice) -> pa.Table:
     return pa.table(columns)
 
 
-def write_text(fields: Fields, temporary: Path, path: Path) -> None:
+def write_text(fields: Content, temporary: Path, path: Path) -> None:
     """Write csv, tsv, txt or jsonl, gzipped where the name says so."""
     endings = [ending.lower() for ending in path.suffixes]
     ending = endings[-2] if endings[-1] == ".gz" else endings[-1]
@@ -59,7 +58,7 @@ def write_text(fields: Fields, temporary: Path, path: Path) -> None:
 
 
 def _write_lines(
-    fields: Fields,
+    fields: Content,
     stream: IO[bytes],
     escape: Callable[[str], str],
     pieces_for: Callable[[list[str]], list[str]],

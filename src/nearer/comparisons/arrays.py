@@ -1,182 +1,106 @@
-"""Bringing arrays of comparisons, and what belongs to them, into their final form."""
+"""Arrays of comparisons, and what belongs to them, in their final form."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.comparisons.first_index import from_zero
-from nearer.comparisons.row_errors import (
+from nearer.comparisons.validation import (
     MISSING,
-    MOST_OBJECTS,
+    UNKEPT,
     UNREADABLE,
+    Content,
+    Fault,
+    Invalid,
+    RowValidator,
+    check_n_objects,
+    check_names,
     describe,
-    fault_error,
-    faulty,
-    faulty_weights,
+    from_zero,
     is_missing,
     row_place,
 )
-from nearer.comparisons.texts import check_texts
 from nearer.errors import InputError, Place
 
-Invalid = Literal["error", "drop"]
-
-
-class Fields(NamedTuple):
-    """The checked content of a `Comparisons`: arrays that fit together."""
-
-    indices: np.ndarray
-    n_objects: int
-    weights: np.ndarray | None = None
-    annotators: np.ndarray | None = None
-    groups: np.ndarray | None = None
-    names: tuple[str, ...] | None = None
-    n_dropped: int = 0
-    ignored_columns: tuple[str, ...] = ()
-
-    def take(self, rows: Any) -> Fields:
-        """The fields of some rows (a slice, a mask or positions)."""
-        return self._replace(
-            indices=np.ascontiguousarray(self.indices[rows]),
-            weights=None if self.weights is None else self.weights[rows],
-            annotators=None if self.annotators is None else self.annotators[rows],
-            groups=None if self.groups is None else self.groups[rows],
-        )
-
-    def with_used_names(self) -> Fields:
-        """The same rows without the names of objects that are in none of them."""
-        if self.names is None:
-            return self
-        used = np.unique(self.indices)
-        return self._replace(
-            indices=np.searchsorted(used, self.indices).astype(np.int32),
-            names=tuple(self.names[at] for at in used.tolist()),
-            n_objects=len(used),
-        )
+_BLOCK_ROWS = 1 << 16
 
 
 def checked(
     triplets: ArrayLike,
     n_objects: int | None = None,
     *,
+    names: Iterable[str] | None = None,
+    first_index: int | None = None,
+    **fields: Any,
+) -> Content:
+    """Check arrays of indices or of names, and bring them into their final form; see `checked_codes`."""
+    cells = as_rows(triplets)
+    (codes,), known = encode([cells], check_names(names))
+    content = checked_codes(
+        lambda row: cells[row].tolist(),
+        from_zero(codes, first_index),
+        n_objects,
+        names=known,
+        first_index=first_index,
+        **fields,
+    )
+    # names that were found, rather than given, are those of rows that are kept
+    found = names is None and n_objects is None
+    return content.with_used_names() if found and content.n_dropped else content
+
+
+def checked_codes(
+    cells: Callable[[int], list[Any]],
+    codes: np.ndarray,
+    n_objects: int | None = None,
+    *,
     weights: ArrayLike | None = None,
     annotators: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    names: Iterable[str] | None = None,
+    names: tuple[str, ...] | None = None,
     invalid: Invalid = "error",
     first_index: int | None = None,
     place: Callable[[int], Place] = row_place,
     trials: np.ndarray | None = None,
-) -> Fields:
-    """Check index arrays, or arrays of names, and bring them into their final form.
+) -> Content:
+    """Check rows of codes; an error shows the `cells` that a row had before.
 
-    Where rows come from `trials`, errors name these and bad rows are counted by them.
+    If rows come from `trials`, errors name these and bad rows are counted by them.
     """
-    check_invalid(invalid)
-    cells = as_rows(triplets)
-    (codes,), known_names = encode([cells], check_names(names))
-    codes = from_zero(codes, first_index)
-    limit = check_n_objects(n_objects, known_names)
-    fields = Fields(
+    n_rows = len(codes)
+    row_weights = per_row(weights, n_rows, "weights", np.float64)
+    limit = check_n_objects(n_objects, names)
+
+    def fault(row: int) -> Fault:
+        shown = cells(row)
+        weight = None if row_weights is None else row_weights[row]
+        named = any(isinstance(cell, str) for cell in shown)
+        return describe(shown, codes[row].tolist(), limit, named, weight, first_index=first_index or 0)
+
+    validator = RowValidator(limit, invalid)
+    content = Content(
         codes,
         0,
-        per_row(weights, len(codes), "weights", np.float64),
-        None if annotators is None else as_labels(annotators, len(codes), "annotators"),
-        None if groups is None else as_integers(as_labels(groups, len(codes), "groups")),
-        known_names,
+        row_weights,
+        None if annotators is None else as_labels(annotators, n_rows, "annotators"),
+        None if groups is None else as_integers(as_labels(groups, n_rows, "groups")),
+        names,
     )
-    bad = faulty(codes, limit) | faulty_weights(fields.weights, len(codes))
-    n_bad = int(np.count_nonzero(bad)) if trials is None else len(np.unique(trials[bad]))
-    if n_bad and invalid == "error":
-        row = int(np.argmax(bad))
-        shown, code = cells[row].tolist(), codes[row].tolist()
-        if (
-            trials is not None and known_names and cells.dtype.kind in "iu"
-        ):  # made of what people gave by name
-            shown = [known_names[c] if 0 <= c < len(known_names) else c for c in code]
-        weight = None if fields.weights is None else fields.weights[row]
-        named = any(isinstance(cell, str) for cell in shown)
-        what = describe(shown, code, limit, named, weight, first_index=first_index or 0)
-        n_rows = len(codes) if trials is None else len(np.unique(trials))
-        raise fault_error(place(row if trials is None else int(trials[row])), what, n_bad, n_rows)
-    if n_bad:
-        fields = fields.take(~bad)
-    fields = finished(fields, limit, n_bad)
-    # names that were found, rather than given, are those of rows that are kept
-    return fields.with_used_names() if n_bad and names is None and n_objects is None else fields
-
-
-def finished(fields: Fields, limit: int | None, n_dropped: int) -> Fields:
-    """The same fields with int32 indices and the number of objects settled."""
-    codes = fields.indices
+    keep = validator.check(codes, row_weights, fault, trials=trials)
+    validator.refuse(place)
+    if validator.n_bad:
+        content = content.take(keep)
+    indices = content.indices
     if limit is None:
-        limit = int(codes.max()) + 1 if len(codes) else 0
+        limit = int(indices.max()) + 1 if len(indices) else 0
     # `astype` copies even what is int32 already: the caller's array may change later
-    return fields._replace(indices=codes.astype(np.int32, order="C"), n_objects=limit, n_dropped=n_dropped)
-
-
-def check_invalid(invalid: str) -> None:
-    """Refuse anything but the two ways to treat bad rows."""
-    if invalid not in ("error", "drop"):
-        raise InputError(f"must be 'error' or 'drop', not {invalid!r}", parameter="invalid")
-
-
-def check_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Object names as a tuple of distinct, non-empty strings."""
-    if names is None:
-        return None
-    if isinstance(names, str):
-        raise InputError(f"must be a sequence of strings, not the one string {names!r}", parameter="names")
-    result = tuple(names)
-    for position, name in enumerate(result):
-        if not isinstance(name, str):
-            raise InputError(
-                f"holds {name!r} at position {position}",
-                parameter="names",
-                remedy="pass strings, such as str(name)",
-            )
-        if not name or "\0" in name:
-            raise InputError(
-                f"holds {name!r} at position {position}",
-                parameter="names",
-                remedy="give names that are not empty and free of NUL characters",
-            )
-    result = tuple(map(str, result))  # numpy's own strings become plain ones
-    if len(set(result)) < len(result):
-        twice = Counter(result).most_common(1)[0][0]
-        raise InputError(
-            f"holds {twice!r} twice", parameter="names", remedy="give every object a different name"
-        )
-    try:
-        "".join(result).encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"holds {error.object[error.start]!r}, which no file can hold as text", parameter="names"
-        ) from None
-    return result
-
-
-def check_n_objects(n_objects: int | None, names: Sequence[str] | None) -> int | None:
-    """The number of objects as far as it is known before the rows are seen."""
-    if n_objects is None:
-        return None if names is None else len(names)
-    if isinstance(n_objects, bool) or not isinstance(n_objects, (int, np.integer)):
-        raise InputError(f"must be a whole number, not {n_objects!r}", parameter="n_objects")
-    if not 0 <= n_objects <= MOST_OBJECTS:
-        raise InputError(f"must lie between 0 and {MOST_OBJECTS}, not be {n_objects}", parameter="n_objects")
-    if names is not None and len(names) != n_objects:
-        raise InputError(
-            f"is {n_objects}, but there are {len(names)} names",
-            parameter="n_objects",
-            remedy="leave it out or correct it",
-        )
-    return int(n_objects)
+    return content._replace(
+        indices=indices.astype(np.int32, order="C"), n_objects=limit, n_dropped=validator.n_bad
+    )
 
 
 def as_rows(triplets: ArrayLike) -> np.ndarray:
@@ -313,3 +237,73 @@ def as_integers(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind != "U":
         return labels
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def check_texts(values: Any, array: np.ndarray, what: str) -> None:
+    """Refuse texts that files cannot keep: `values` as they were given, and numpy's array of them.
+
+    >>> check_texts(["ann", "bob"], np.array(["ann", "bob"]), "annotators")
+    """
+    row = _first_nul(values)
+    if row is None:
+        row = next(_unkept(array), None)
+    if row is not None:
+        raise InputError(f"the {what} hold {UNKEPT}", place=row_place(row), remedy="correct this row")
+
+
+def _first_nul(values: Any) -> int | None:
+    """The first row in which a NUL stands, where numpy has not cut it off yet."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "U":
+        return None
+    rows = np.asarray(values, dtype=object)
+    cells = rows.ravel().tolist()
+    at = next((at for at, cell in enumerate(cells) if isinstance(cell, str) and "\0" in cell), None)
+    return None if at is None else at // max(1, rows[:1].size)
+
+
+def _unkept(array: np.ndarray) -> Iterator[int]:
+    """Rows with a NUL within a text, half a character, or a number that stands for no character; one per block."""
+    for start in range(0, len(array), _BLOCK_ROWS):
+        block = array[start : start + _BLOCK_ROWS]
+        rows = block.reshape(len(block), -1).astype(f"=U{max(1, block.dtype.itemsize // 4)}")
+        signs = np.ascontiguousarray(rows).view(np.uint32).reshape(*rows.shape, -1)
+        bad = ((signs >= 0xD800) & (signs <= 0xDFFF)) | (signs > 0x10FFFF)
+        bad[..., :-1] |= (signs[..., :-1] == 0) & (signs[..., 1:] != 0)
+        found = bad.any(axis=(1, 2))
+        if found.any():
+            yield start + int(np.argmax(found))
+
+
+def flipped(rows: np.ndarray) -> np.ndarray:
+    """Return the rows with winner and loser exchanged.
+
+    >>> flipped(np.array([[0, 1, 2]])), flipped(np.array([[0, 1, 2, 3]]))
+    (array([[0, 2, 1]]), array([[2, 3, 0, 1]]))
+    """
+    return rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
+
+
+def oriented(rows: np.ndarray, second_won: np.ndarray) -> np.ndarray:
+    """Return the rows with the winner first."""
+    return np.where(second_won[:, None], flipped(rows), rows)
+
+
+def odd_last(rows: np.ndarray, odd: np.ndarray) -> np.ndarray:
+    """The rows with the odd object at the end.
+
+    >>> odd_last(np.array([[4, 5, 6], [4, 5, 6]]), np.array([0, 2]))
+    array([[5, 6, 4],
+           [4, 5, 6]])
+    """
+    order = np.array([[1, 2, 0], [0, 2, 1], [0, 1, 2]])
+    return np.take_along_axis(rows, order[odd], axis=1)
+
+
+def both_triplets(rows: np.ndarray) -> np.ndarray:
+    """Two triplets a trial: each of the pair is nearer to the other than to the odd one, which is last.
+
+    >>> both_triplets(np.array([[4, 5, 6]]))
+    array([[4, 5, 6],
+           [5, 4, 6]])
+    """
+    return np.stack([rows, rows[:, [1, 0, 2]]], axis=1).reshape(-1, 3)

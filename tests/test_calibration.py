@@ -1,37 +1,39 @@
-"""How the strength of the L2 term is walked to, with fits whose held-out errors are made up."""
+"""In which order the strengths of the L2 term are tried, with fits whose held-out errors are made up."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from nearer import calibration
-from nearer.calibration import LONGER, STRENGTHS, _Path
+from nearer.calibration import LONGER, STRENGTHS, StrengthPath
 from nearer.losses import SOE
+from nearer.solvers import Budget
+from nearer.solvers.path import Path
 
 
-class _Told:
-    """Trials whose fits are nothing but their strength and whether they were long."""
+class _MadeUp:
+    """Trials whose fits consist of their strength and whether they were long."""
 
-    def __init__(self):
+    budget = Budget()
+
+    def __init__(self, short, long):
         self.fits = []
+        self._errors = [dict(zip(STRENGTHS, each, strict=True)) for each in (short, long)]
 
-    def start(self, loss):
-        return np.zeros(2)
-
-    def fit(self, part, loss, l2, points, solver, epochs=None):
+    def fit(self, solver, part, loss, l2, points, **budget):
         self.fits.append((l2, solver is LONGER))
         return np.array([l2, solver is LONGER])
 
+    def error(self, points, held):
+        return self._errors[int(points[1])][points[0]]
 
-def _path(monkeypatch, short, long):
-    """A path over one split, with these errors of the strengths after short and after long fits."""
-    errors = [dict(zip(STRENGTHS, each, strict=True)) for each in (short, long)]
-    monkeypatch.setattr(calibration, "triplet_error", lambda points, held: errors[int(points[1])][points[0]])
-    path = _Path(_Told(), [(None, None)], SOE())
-    path.climb(STRENGTHS)
-    path.go_on(STRENGTHS)
-    return path
+
+def _path(short, long):
+    """Return a path over one split, with these errors of the strengths after short and after long fits."""
+    order = StrengthPath(Path(_MadeUp(short, long), SOE(), [(None, None)]), STRENGTHS)
+    order.climb(lambda loss: np.zeros(2))
+    order.fit_longer()
+    return order.path
 
 
 # strengths               0.0002  0.0008  0.003   0.0125  0.05    0.1     0.2     0.4
@@ -48,13 +50,13 @@ FALLS_UPWARDS = np.array([0.220, 0.210, 0.200, 0.180, 0.165, 0.155, 0.150, 0.170
         (FALLS_DOWNWARDS, FALLS_UPWARDS, 0.2),  # what was best after short fits overfits in long ones
     ],
 )
-def test_the_strength_is_the_best_of_the_long_fits(monkeypatch, short, long, best):
-    path = _path(monkeypatch, short, long)
+def test_the_strength_is_the_best_of_the_long_fits(short, long, best):
+    path = _path(short, long)
     assert path.best == best
-    assert path.least_error() == dict(zip(STRENGTHS, long, strict=True))[best]
+    assert path.least_error == dict(zip(STRENGTHS, long, strict=True))[best]
 
 
-def test_long_fits_are_few(monkeypatch):
-    """A step to either side at most where short and long fits agree."""
-    path = _path(monkeypatch, FALLS_DOWNWARDS, FALLS_DOWNWARDS)
+def test_long_fits_are_few():
+    """At most one step to either side if short and long fits agree."""
+    path = _path(FALLS_DOWNWARDS, FALLS_DOWNWARDS)
     assert [l2 for l2, long in path.trials.fits if long] == [0.003, 0.0008]

@@ -82,6 +82,13 @@ def test_an_array_that_is_gone_is_missing(before, capsys):
     assert (code, "missing: gone" in shown) == (1, True)
 
 
+def test_a_pattern_may_name_several_texts():
+    both = record.chosen("online skip|relative ckl")
+    assert set(both) == set(record.chosen("online skip")) | set(record.chosen("relative ckl"))
+    assert record.chosen("online skip")
+    assert record.chosen("relative ckl")
+
+
 def test_comparing_nothing_is_no_success(before):
     assert same_answers.main(["compare", str(before), "--only", "no such case"]) == 1
 
@@ -127,8 +134,7 @@ def test_a_tolerance_of_its_own_needs_a_reason():
 
 def test_every_loss_solver_and_strategy_has_cases():
     assert set(embeddings.LOSSES) == set(losses.LOSSES)
-    assert set(embeddings.SOLVERS) == set(solvers.SOLVERS)
-    assert set(kernels.KERNEL_SOLVERS) == set(solvers.KERNEL_SOLVERS)
+    assert {*embeddings.SOLVERS, *kernels.KERNEL_SOLVERS} == set(solvers.SOLVERS)
     assert set(pairs.PAIRWISE_SOLVERS) == set(PAIRWISE_SOLVERS)
     assert set(pairs.MARGIN_LOSSES) == set(losses.MARGIN_LOSSES)
     assert set(around.STRATEGIES) == set(active.STRATEGIES)

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nearer._compiled.pairwise_reference import draw
 from nearer.kernels import _full, _smallest_eigenpair
 from nearer.kernels._certificates import Slack
 from nearer.kernels._full import FullKernel
-from nearer.kernels._rules import direction_of, objects_of
+from nearer.kernels._rules import direction_of, draw, objects_of
 from nearer.kernels._symmetric import Symmetric, inverse
 
 TRIPLET = (0, 1, 2)

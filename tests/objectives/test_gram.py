@@ -126,6 +126,20 @@ def test_feasible_slopes_bound_the_objective_everywhere(loss, weights):
     assert f.lower_bound(by_near, 3 * scale) != pytest.approx(bound)
 
 
+@pytest.mark.parametrize("loss", ["ste", "gnmds", "ckl", "tste"])
+@KINDS
+def test_products_and_factor_gradients_are_those_of_the_dense_gradient(loss, kind):
+    f = GramObjective(planted(kind, True), losses.find(loss), trace_penalty=0.1)
+    rng = np.random.default_rng(0)
+    X, V = rng.normal(size=(25, 3)), rng.normal(size=(25, 2))
+    value, dense = f.of_kernel(X @ X.T)
+    np.testing.assert_allclose(f.gradient_times(X, V), dense @ V, atol=1e-12)
+    np.testing.assert_allclose(f.gradient_times(X, V[:, 0]), dense @ V[:, 0], atol=1e-12)
+    found, gradient = f.value_and_factor_gradient(X)
+    assert found == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(gradient, 2 * dense @ X, atol=1e-12)
+
+
 def test_what_it_provides_depends_on_convexity():
     assert "convexity" in GramObjective(planted(), losses.STE()).provides
     assert "convexity" not in GramObjective(planted(), losses.CKL()).provides

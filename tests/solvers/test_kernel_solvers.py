@@ -1,6 +1,7 @@
 """Proximal gradient over kernels, plain and accelerated: certificates, ranks, stops, refusals."""
 
 import pickle
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from nearer import datasets, losses, solvers
 from nearer.errors import InputError
-from nearer.objectives import GramObjective
+from nearer.objectives import GramObjective, PointObjective
 from nearer.solvers import AcceleratedProximalGradient, Budget, ProximalGradient, minimise, spectrum
 from tests.registries import LOSSES, SquaredHinge, objective, planted
 
@@ -257,35 +258,64 @@ def test_a_loss_that_breaks_down_is_a_divergence(solver):
     assert np.isfinite(X).all()
 
 
-def test_what_does_not_fit_is_refused_in_one_sentence():
-    with pytest.raises(
-        InputError, match=r"'accelerated' needs convexity.* which GramObjective does not provide"
-    ):
-        solved(AcceleratedProximalGradient(), gram("ckl"))
-    with pytest.raises(InputError, match="'accelerated' needs convexity"):
-        solved(AcceleratedProximalGradient(), gram(max_rank=2))
-    with pytest.raises(InputError, match=r"'svrg' needs .*svrg_epoch.* which GramObjective"):
-        solved(solvers.SVRG(), gram())
-    with pytest.raises(
-        InputError, match=r"'proximal' needs .*pair_slopes.* which PointObjective does not provide"
-    ):
-        minimise(ProximalGradient(), objective(), np.zeros((25, 2)))
+@pytest.mark.parametrize(
+    ("solver", "f", "missing", "fit"),
+    [
+        (AcceleratedProximalGradient(), gram("ckl"), "convexity", ["proximal"]),
+        (AcceleratedProximalGradient(), gram(max_rank=2), "lower_bound", ["proximal"]),
+        (solvers.SVRG(), gram(), "svrg_epoch", ["accelerated", "proximal"]),
+        (ProximalGradient(), objective(), "pair_slopes", solvers.fitting(PointObjective)),
+    ],
+    ids=["not convex", "limited rank", "points' solver", "kernels' solver"],
+)
+def test_a_mismatch_names_what_is_missing_and_the_solvers_that_fit(solver, f, missing, fit):
+    assert solvers.fitting(f) == fit
+    with pytest.raises(InputError) as refused:
+        minimise(solver, f, np.zeros((25, 2)))
+    for name in (solver.name, missing, type(f).__name__, *fit):
+        assert name in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "named"),
     [
-        (lambda: AcceleratedProximalGradient(growth=0.5), "growth must be 1 or more"),
-        (lambda: AcceleratedProximalGradient(narrowing=1.0), "narrowing must be below 1"),
-        (lambda: ProximalGradient(step=-1.0), "step must be a number above 0"),
-        (lambda: ProximalGradient(armijo=0.0), "armijo must be a number above 0"),
-        (lambda: ProximalGradient(shrink=1.0), "shrink must be below 1"),
-        (
-            lambda: solvers.find("sbb", solvers.KERNEL_SOLVERS),
-            "solver must be one of accelerated, proximal or",
-        ),
+        (lambda: AcceleratedProximalGradient(growth=0.5), ["growth", "0.5"]),
+        (lambda: AcceleratedProximalGradient(narrowing=1.0), ["narrowing", "1.0"]),
+        (lambda: ProximalGradient(step=-1.0), ["step", "-1.0"]),
+        (lambda: ProximalGradient(armijo=0.0), ["armijo", "0.0"]),
+        (lambda: ProximalGradient(shrink=1.0), ["shrink", "1.0"]),
+        (lambda: solvers.find("sbb", gram()), ["solver", "accelerated, proximal", "'sbb'"]),
+        (lambda: solvers.find("sbb"), ["solver", *solvers.SOLVERS, "'sbb'"]),
+        (lambda: solvers.find("lbfgs", gram()), ["'lbfgs'", "accelerated, proximal"]),
     ],
 )
-def test_bad_settings(make, message):
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_named(make, named):
+    with pytest.raises(InputError) as refused:
         make()
+    assert [text for text in named if text not in str(refused.value)] == []
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("solver", "max_rank"),
+    [(AcceleratedProximalGradient(), None), (ProximalGradient(), None), (ProximalGradient(), 3)],
+    ids=["accelerated", "proximal", "proximal, limited rank"],
+)
+def test_kernels_of_low_rank_need_no_n_times_n_memory(solver, max_rank):
+    n = 2000
+    answers = datasets.planted(n, 2, 6000, random_state=0)[0]
+    f = GramObjective(answers, losses.STE(), trace_penalty=1e-4, max_rank=max_rank)
+    columns = []
+    callback = lambda progress: columns.append(progress.points.shape[1])  # noqa: E731
+    solved(solver, f, np.zeros((n, 1)), max_epochs=2, tol=0)  # imports and compiles
+    tracemalloc.start()
+    try:
+        _, result = solved(solver, f, np.zeros((n, 1)), callback=callback, max_epochs=12, tol=0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.5 * 8 * n * n
+    assert result.objective < 0.9 * f.value(np.zeros((n, 1)))
+    assert columns[0] == 1 < max(columns)  # the factor grew

@@ -29,7 +29,7 @@ class LossName(StrEnum):
 
 
 class SolverName(StrEnum):
-    """The names of `nearer.solvers.SOLVERS`."""
+    """The names in `nearer.solvers.SOLVERS` that fit an embedding."""
 
     auto = "auto"
     svrg_sbb = "svrg-sbb"

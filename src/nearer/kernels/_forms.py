@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer._compiled.factors import MOST_SHRINK, SMALL, learn
-from nearer._compiled.pairwise_reference import draw
 from nearer._utils.schema import COUNT, Array, Fields, Literal, Number, Part
 from nearer.kernels._certificates import Slack, WeylBound
 from nearer.kernels._full import FullKernel
-from nearer.kernels._rules import Rule, direction_of, objects_of
+from nearer.kernels._rules import Rule, direction_of, draw, objects_of
 from nearer.kernels._smallest_eigenpair import LowSpace
 from nearer.kernels._symmetric import Symmetric
 

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from nearer._compiled.draws_reference import draw
 from nearer._compiled.factors import (
     CONSTANT,
     GNMDS,
@@ -15,8 +16,10 @@ from nearer._compiled.factors import (
     PASSIVE_AGGRESSIVE,
     STE,
     schedule,
-    step_length,
 )
+from nearer._compiled.factors_reference import step_length
+
+__all__ = ["STEPS", "UPDATES", "Direction", "Rule", "direction_of", "draw", "objects_of"]
 
 UPDATES = {"passive-aggressive": PASSIVE_AGGRESSIVE, "ste": STE, "gnmds": GNMDS}
 STEPS = {"constant": CONSTANT, "1/j": INVERSE, "1/sqrt(j)": INVERSE_ROOT}
@@ -46,7 +49,7 @@ class Rule:
     def length(self, excess: float, gain: float, weight: float) -> float:
         """The step for an answer whose near pair is `excess` farther than its far one, before the step size."""
         code = UPDATES[self.update]
-        return step_length.py_func(code, excess, gain, weight, self.margin, self.max_step, self.soft)
+        return step_length(code, excess, gain, weight, self.margin, self.max_step, self.soft)
 
 
 @dataclass(frozen=True)

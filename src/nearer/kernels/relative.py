@@ -29,14 +29,14 @@ from nearer._utils.validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._memory import check_room
-from nearer.kernels._path import PenaltyChoice, choose_penalty
+from nearer.kernels._penalty import choose_penalty
 from nearer.kernels.base import RANK_TOLERANCE, KernelModel
 from nearer.losses import Loss
 from nearer.losses import find as find_loss
 from nearer.objectives import GramObjective
-from nearer.solvers import KERNEL_SOLVERS, Budget, Result, Run, Solver
+from nearer.solvers import Budget, Result, Run, Solver
 from nearer.solvers import find as find_solver
-from nearer.solvers.base import check_fit
+from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
 from nearer.starts import random_points
 
@@ -169,12 +169,12 @@ class RelativeKernel(KernelModel, BaseEstimator):
             )
             start = _starting_factor(self.init, self._objective(course.comparisons, 0.0), course.rng)
             choice = self._choose(course, start)
-            objective = self._objective(course.comparisons, choice.penalty)
+            objective = self._objective(course.comparisons, choice.strength)
             factor, result = self._solve(course, objective, choice)
             finish(result)
         if choice.errors:
-            warn_of_trials(min(choice.errors.values()), course.comparisons, choice.n_held_out)
-        self.loss_, self.trace_penalty_ = objective.loss, choice.penalty
+            warn_of_trials(choice.least_error, course.comparisons, choice.n_held_out)
+        self.loss_, self.trace_penalty_ = objective.loss, choice.strength
         self.kernel_ = factor @ factor.T
         self.names_ = comparisons.names
         self.result_ = replace(result, details=self._details(objective, choice, factor, result))
@@ -191,34 +191,33 @@ class RelativeKernel(KernelModel, BaseEstimator):
     def _objective(self, comparisons: Comparisons, penalty: float) -> GramObjective:
         return GramObjective(comparisons, find_loss(self.loss), trace_penalty=penalty, max_rank=self.max_rank)
 
-    def _choose(self, course: Fit, start: np.ndarray) -> PenaltyChoice:
+    def _choose(self, course: Fit, start: np.ndarray) -> Choice:
         if self.trace_penalty != "auto":
-            return PenaltyChoice(float(self.trace_penalty), start)
+            return Choice(find_loss(self.loss), float(self.trace_penalty), start)
         solver = self._solver(self._objective(course.comparisons, 0.0))
         return choose_penalty(course, self._objective, solver, start)
 
-    def _solve(self, course: Fit, objective: Any, choice: PenaltyChoice) -> tuple[np.ndarray, Result]:
+    def _solve(self, course: Fit, objective: Any, choice: Choice) -> tuple[np.ndarray, Result]:
         if choice.stopped:
-            return choice.factor, course.no_run(objective, choice.factor, choice.stopped)
+            return choice.points, course.no_run(objective, choice.points, choice.stopped)
         course.run.enter("fitting", 1)
         try:
-            return course.minimise(self._solver(objective), objective, choice.factor)
+            return course.minimise(self._solver(objective), objective, choice.points)
         except KeyboardInterrupt:  # before anything was recorded
-            return choice.factor, course.no_run(objective, choice.factor, "interrupted")
+            return choice.points, course.no_run(objective, choice.points, "interrupted")
 
     def _solver(self, objective: GramObjective) -> Solver:
         if isinstance(self.solver, str) and self.solver == "auto":
-            convex = "convexity" in objective.provides
-            return KERNEL_SOLVERS["accelerated" if convex else "proximal"]
-        return find_solver(self.solver, KERNEL_SOLVERS)
+            return find_solver("accelerated" if "convexity" in objective.provides else "proximal")
+        return find_solver(self.solver, objective)
 
     def _details(
-        self, objective: GramObjective, choice: PenaltyChoice, factor: np.ndarray, result: Result
+        self, objective: GramObjective, choice: Choice, factor: np.ndarray, result: Result
     ) -> dict[str, Any]:
         convex = "convexity" in objective.provides
         details: dict[str, Any] = {
             "loss": repr(objective.loss),
-            "trace_penalty": choice.penalty,
+            "trace_penalty": choice.strength,
             "max_rank": self.max_rank,
             "solver": repr(self._solver(objective)),
             "init": self.init if isinstance(self.init, str) else "array",
@@ -234,7 +233,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
         if choice.stopped:
             details["stopped_while"] = "choosing trace_penalty"
         if choice.errors:
-            details["held_out_errors"] = {f"{p:.4g}": error for p, error in sorted(choice.errors.items())}
+            (errors,) = choice.errors.values()
+            details["held_out_errors"] = {f"{p:.4g}": error for p, error in sorted(errors.items())}
             details["choice_seconds"] = choice.seconds
             details["choice_evaluations"] = choice.evaluations
         return details
@@ -258,16 +258,14 @@ class RelativeKernel(KernelModel, BaseEstimator):
             not_negative("trace_penalty", self.trace_penalty)
         if self.max_rank is not None:
             whole("max_rank", self.max_rank)
-        if not isinstance(self.solver, str) or self.solver != "auto":
-            find_solver(self.solver, KERNEL_SOLVERS)
+        find_solver(self.solver)
         self._budget()
 
     def _check(self, comparisons: Comparisons) -> None:
         self._check_settings()
         check_learnable(comparisons)
         check_room(comparisons.n_objects, None, "use OrdinalEmbedding or OnlineKernel(rank=10)")
-        objective = self._objective(that_count(comparisons)[:1], 0.0)  # the mean needs a weight above 0
-        check_fit(self._solver(objective), objective)
+        self._solver(self._objective(that_count(comparisons)[:1], 0.0))  # the mean needs a weight above 0
 
 
 def _starting_factor(

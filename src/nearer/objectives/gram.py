@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from nearer.errors import InputError
 from nearer.losses import Loss
+from nearer.objectives.base import Objective
 from nearer.objectives.parameters import OneArray
 from nearer.objectives.points import mean_one
 
@@ -18,35 +19,80 @@ if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
 #: what it provides to solvers, convex or not
-_PARTS = frozenset(
+FACTOR_PARTS = frozenset(
     {
         *("distances", "mean_loss", "derivatives", "pair_slopes", "gradient"),
-        *("trace_penalty", "max_rank", "loss", "shape"),
+        *("value_and_factor_gradient", "gradient_times", "trace_penalty", "max_rank", "loss"),
     }
 )
-#: the dimension that losses with a setting by dimension assume where the rank is free
+#: what it provides besides if the problem is convex
+CONVEX_PARTS = frozenset({"convexity", "lower_bound", "smoothed"})
+#: the dimension that losses with a setting by dimension assume if the rank is free
 _PLANE = 2
+
+
+class FactorObjective(Objective, Protocol):
+    """An objective over kernels K = X Xᵀ that reads them by factors X (n, r) of any rank r.
+
+    No method needs memory for n × n numbers. The loss acts through the squared distances of m pairs of objects; its
+    derivatives by these distances, the slopes, make up the gradient by K.
+    """
+
+    loss: Loss
+    trace_penalty: float
+    max_rank: int | None
+
+    def value_and_factor_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return F(X Xᵀ) and its gradient by X."""
+
+    def gradient_times(self, X: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Return the product of the gradient by K, at K = X Xᵀ, with a vector or with columns."""
+
+    def distances(self, X: np.ndarray) -> np.ndarray:
+        """Return the squared distances of the pairs, (m,)."""
+
+    def mean_loss(self, distances: np.ndarray) -> float:
+        """Return the objective without its penalty."""
+
+    def derivatives(self, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivatives of every comparison's loss by its two distances."""
+
+    def pair_slopes(self, by_near: np.ndarray, by_far: np.ndarray) -> np.ndarray:
+        """Return the derivatives of the mean loss by the distances of the pairs, from those of the comparisons."""
+
+    def gradient(self, slopes: np.ndarray) -> csr_array:
+        """Return the gradient of the mean loss by K, a sparse matrix."""
+
+
+class ConvexFactorObjective(FactorObjective, Protocol):
+    """A factor objective that is convex in K."""
+
+    def lower_bound(self, by_near: np.ndarray, scale: float) -> float:
+        """Return a value that the objective cannot fall below."""
+
+    def smoothed(self, width: float, centre: np.ndarray | float = 0.0) -> ConvexFactorObjective:
+        """Return the same problem with a loss without kinks."""
 
 
 class GramObjective:
     """F(K) = weighted mean over comparisons of loss(near, far) + trace_penalty * tr K, over positive semidefinite K.
 
     Distances are linear in K, `d_ij = K_ii - 2 K_ij + K_jj`, so a loss that is convex in `near - far` makes a convex
-    problem. K enters as a factor X with K = X Xᵀ, whose rows are points: n numbers a rank instead of n².
+    problem. K enters as a factor X with K = X Xᵀ, whose rows are points: n numbers per rank instead of n².
 
-    What comparisons touch are pairs of objects. All comparisons about a pair act through one distance and one slope,
-    and the gradient by K is the sum over pairs of `slope * (e_i - e_j)(e_i - e_j)ᵀ`: sparse, its rows summing to zero.
+    Comparisons are about pairs of objects. All comparisons about a pair act through one distance and one slope, and
+    the gradient by K is the sum over pairs of `slope * (e_i - e_j)(e_i - e_j)ᵀ`: sparse, its rows summing to zero.
 
     Parameters
     ----------
     comparisons : Comparisons
-        What is known.
+        The answers.
     loss : Loss
-        What a comparison costs.
+        The loss of a comparison.
     trace_penalty : float
-        Strength of the trace, beside the *mean* loss. (Papers that sum the losses write tau = q * trace_penalty.)
+        Strength of the trace, for a *mean* loss. (Papers that sum the losses write tau = q * trace_penalty.)
     max_rank : int, optional
-        Most positive eigenvalues that K may have; then the problem is not convex, whatever the loss.
+        Largest rank of K; with it, the problem is not convex, whatever the loss.
 
     Examples
     --------
@@ -86,9 +132,9 @@ class GramObjective:
 
     @property
     def provides(self) -> frozenset[str]:
-        """What solvers may ask: the parts by pairs, and convexity where the problem is convex."""
+        """Return what solvers may use: the parts by pairs, and bounds if the problem is convex."""
         convex = self.loss.convex and self.max_rank is None
-        return _PARTS | {"convexity", "lower_bound", "smoothed"} if convex else _PARTS
+        return FACTOR_PARTS | CONVEX_PARTS if convex else FACTOR_PARTS
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of a factor with any number of columns."""
@@ -100,11 +146,24 @@ class GramObjective:
     # -- by a factor or by the kernel itself ----------------------------------------------------------------------
 
     def value(self, X: np.ndarray) -> float:
-        """F(X Xᵀ)."""
+        """Return F(X Xᵀ)."""
         return self.mean_loss(self.distances(X)) + self.trace_penalty * float(np.vdot(X, X))
 
+    def value_and_factor_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return F(X Xᵀ) and its gradient by X."""
+        distances = self.distances(X)
+        value = self.mean_loss(distances) + self.trace_penalty * float(np.vdot(X, X))
+        return value, 2 * self._gradient_times(distances, X)
+
+    def gradient_times(self, X: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Return the product of the gradient by K, at K = X Xᵀ, with a vector or with columns."""
+        return self._gradient_times(self.distances(X), V)
+
+    def _gradient_times(self, distances: np.ndarray, V: np.ndarray) -> np.ndarray:
+        return self.gradient(self.pair_slopes(*self.derivatives(distances))) @ V + self.trace_penalty * V
+
     def of_kernel(self, K: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(K) and its Frobenius gradient, both of the dense matrix."""
+        """Return F(K) and its Frobenius gradient, both for the dense matrix."""
         i, j = self.pairs.T
         own = np.diagonal(K)
         distances = own[i] - 2 * K[i, j] + own[j]
@@ -113,8 +172,8 @@ class GramObjective:
         return value, gradient + self.trace_penalty * np.eye(len(K))
 
     def distances(self, X: np.ndarray) -> np.ndarray:
-        """Squared distances of the pairs between rows of X."""
-        from nearer._compiled.pairs import pair_distances
+        """Return the squared distances of the pairs, between rows of X."""
+        from nearer._compiled.points import pair_distances
 
         found = np.empty(len(self.pairs))
         pair_distances(np.ascontiguousarray(X), self.pairs, found)
@@ -123,21 +182,21 @@ class GramObjective:
     # -- by the distances of the pairs ----------------------------------------------------------------------------
 
     def mean_loss(self, distances: np.ndarray) -> float:
-        """Weighted mean of the loss."""
+        """Return the weighted mean of the loss."""
         return self._mean(self.loss.value(distances[self._near], distances[self._far]))
 
     def derivatives(self, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of every comparison's loss by its two distances, without weights."""
+        """Return the derivatives of every comparison's loss by its two distances, without weights."""
         return self.loss.derivatives(distances[self._near], distances[self._far])
 
     def pair_slopes(self, by_near: np.ndarray, by_far: np.ndarray) -> np.ndarray:
-        """Derivatives of the mean loss by the distances of the pairs, from those of the comparisons."""
+        """Return the derivatives of the mean loss by the distances of the pairs, from those of the comparisons."""
         share = self._weights if len(self._weights) else 1 / self.n_terms
         count = len(self.pairs)
         return np.bincount(self._near, share * by_near, count) + np.bincount(self._far, share * by_far, count)
 
     def gradient(self, slopes: np.ndarray) -> csr_array:
-        """The Frobenius gradient of the mean loss by K: the graph Laplacian whose weights are the slopes."""
+        """Return the Frobenius gradient of the mean loss by K: the graph Laplacian with the slopes as weights."""
         from scipy.sparse import csr_array
 
         n = self.shape[0]
@@ -146,15 +205,15 @@ class GramObjective:
         return csr_array((np.concatenate([-slopes, own])[entries], columns, starts), shape=self.shape)
 
     def lower_bound(self, by_near: np.ndarray, scale: float) -> float:
-        """A value that F cannot fall below: the dual at `scale * by_near`.
+        """Return a value that F cannot fall below: the dual at `scale * by_near`.
 
-        Any slopes p in [0, 1] with `trace_penalty * I + gradient of p` positive semidefinite give the bound
-        `- mean of conjugate(p)`; `scale` is what makes them so.
+        Any slopes p in [0, 1] with `trace_penalty * I + gradient of p` positive semidefinite yield the bound
+        `- mean of conjugate(p)`; `scale` makes them so.
         """
         return -self._mean(self.loss.conjugate(scale * by_near))
 
     def smoothed(self, width: float, centre: np.ndarray | float = 0.0) -> GramObjective:
-        """The same problem with a loss without kinks; itself where there are none."""
+        """Return the same problem with a loss without kinks; itself if there are none."""
         loss = self.loss.smoothed(width, centre)
         if loss is self.loss:
             return self
@@ -167,15 +226,12 @@ class GramObjective:
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where slopes (one a pair, twice) and row sums (one an object) go in a CSR matrix: the same at every step."""
+        """Return where slopes (one per pair, twice) and row sums go in a CSR matrix: the same at every step."""
         from scipy.sparse import csr_array
 
         n, m = self.shape[0], len(self.pairs)
         i, j = self.pairs.T
-        number, diagonal = (
-            np.arange(1, m + 1),
-            np.arange(n),
-        )  # from 1: a stored zero is one too, but reads badly
+        number, diagonal = np.arange(1, m + 1), np.arange(n)  # from 1, to tell entries from stored zeros
         values = np.concatenate([number, number, m + 1 + diagonal])
         rows, columns = np.concatenate([i, j, diagonal]), np.concatenate([j, i, diagonal])
         pattern = csr_array((values, (rows, columns)), shape=self.shape)

@@ -139,8 +139,8 @@ def _check(objective: AllPairs, tol: float, max_iterations: int, max_seconds: fl
         raise InputError("the exact solver needs an L2 term: give l2 a value above 0, 1e-6 for instance")
     if not _rounded(objective, 1.0).bends:
         raise InputError(
-            f"the exact solver needs second derivatives, and the loss {objective.loss.name!r} has no method bend: "
-            f"write one, or take a solver that draws pairs"
+            f"the exact solver needs second derivatives, and the loss {objective.loss.name!r} has no method "
+            f"second_derivative: write one, or take a solver that draws pairs"
         )
 
 

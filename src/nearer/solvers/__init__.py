@@ -1,7 +1,8 @@
 """Solvers: a gradient estimator, a step rule and the run that stops them.
 
->>> sorted(SOLVERS)
-['adam', 'auto', 'batch', 'lbfgs', 'sgd', 'svrg', 'svrg-sbb', 'svrg-sbb-restarts', 'svrg-sbb0']
+>>> from nearer.objectives import PointObjective
+>>> fitting(PointObjective)
+['auto', 'svrg-sbb', 'svrg-sbb0', 'svrg-sbb-restarts', 'svrg', 'sgd', 'adam', 'batch', 'lbfgs']
 >>> find("svrg-sbb") == SVRG(step="sbb")
 True
 """
@@ -9,9 +10,10 @@ True
 from __future__ import annotations
 
 from nearer.errors import InputError
+from nearer.objectives.base import Objective
 from nearer.solvers.accelerated import AcceleratedProximalGradient
 from nearer.solvers.adam import Adam
-from nearer.solvers.base import Solver, minimise
+from nearer.solvers.base import Solver, check_fit, minimise
 from nearer.solvers.gradient_descent import GradientDescent
 from nearer.solvers.lbfgs import LBFGS
 from nearer.solvers.phases import Phases
@@ -22,6 +24,7 @@ from nearer.solvers.sgd import SGD
 from nearer.solvers.steps import Constant, Decay, StabilizedBB, StepRule
 from nearer.solvers.svrg import SVRG
 
+#: all solvers by name; `fitting` returns those for an objective
 SOLVERS: dict[str, Solver] = {
     "auto": Phases((Adam(epochs=30), SVRG(step=StabilizedBB(first_step="careful")))),
     "svrg-sbb": SVRG(step="sbb"),
@@ -32,15 +35,11 @@ SOLVERS: dict[str, Solver] = {
     "adam": Adam(),
     "batch": GradientDescent(),
     "lbfgs": LBFGS(),
-}
-#: those of kernels
-KERNEL_SOLVERS: dict[str, Solver] = {
     "accelerated": AcceleratedProximalGradient(),
     "proximal": ProximalGradient(),
 }
 
 __all__ = [
-    "KERNEL_SOLVERS",
     "LBFGS",
     "SGD",
     "SOLVERS",
@@ -62,16 +61,32 @@ __all__ = [
     "StepRule",
     "Stop",
     "find",
+    "fitting",
     "minimise",
 ]
 
 
-def find(solver: str | Solver, among: dict[str, Solver] = SOLVERS) -> Solver:
-    """The solver for a name, or the object itself; the names are those of `SOLVERS` or of `KERNEL_SOLVERS`."""
-    if isinstance(solver, Solver):
-        return solver
-    if isinstance(solver, str) and solver in among:
-        return among[solver]
-    raise InputError(
-        f"solver must be one of {', '.join(among)} or a nearer.solvers.Solver object, not {solver!r}"
-    )
+def fitting(objective: Objective | type[Objective]) -> list[str]:
+    """Return the names of the solvers that fit an objective: it provides what they require."""
+    return [name for name, solver in SOLVERS.items() if solver.requires <= objective.provides]  # type: ignore[operator]
+
+
+def find(solver: str | Solver, objective: Objective | type[Objective] | None = None) -> Solver:
+    """Return the solver with a name, or the object itself, and check that it fits the objective.
+
+    Parameters
+    ----------
+    solver : str or Solver
+        A name in `SOLVERS`, or a solver.
+    objective : Objective or its class, optional
+        What the solver is to minimise; an InputError names the solvers that fit it.
+    """
+    found = SOLVERS.get(solver) if isinstance(solver, str) else solver
+    if not isinstance(found, Solver):
+        names = SOLVERS if objective is None else fitting(objective)
+        raise InputError(
+            f"solver must be one of {', '.join(names)} or a nearer.solvers.Solver object, not {solver!r}"
+        )
+    if objective is not None:
+        check_fit(found, objective)
+    return found

@@ -40,13 +40,17 @@ class Solver(ABC):
         """Descend from x, which may be overwritten; return the last parameters."""
 
 
-def check_fit(solver: Solver, objective: Objective) -> None:
-    """Refuse, before any work, an objective that lacks what the solver needs."""
-    missing = sorted(solver.requires - objective.provides)
+def check_fit(solver: Solver, objective: Objective | type[Objective]) -> None:
+    """Refuse, before any work, an objective (or a class of them) that lacks what the solver needs."""
+    missing = sorted(solver.requires - objective.provides)  # type: ignore[operator]
     if missing:
+        from nearer.solvers import fitting  # the table of all solvers, which needs this module
+
+        kind = objective if isinstance(objective, type) else type(objective)
+        names = ", ".join(fitting(objective))
         raise InputError(
-            f"the solver {solver.name!r} needs {', '.join(missing)}, which "
-            f"{type(objective).__name__} does not provide: choose another solver"
+            f"the solver {solver.name!r} needs {', '.join(missing)}, which {kind.__name__} does not provide: "
+            f"choose {names or 'another solver'}"
         )
 
 

@@ -1,15 +1,14 @@
-"""Descent in the factor of a kernel: no constraint to keep, no eigenvectors, and one cheap gradient an iteration.
+"""Descent in the factor of a kernel: no constraint, no eigenvectors, and one cheap gradient per iteration.
 
-Over X, f(X Xᵀ) + trace_penalty * |X|² is not convex, so this alone could stop short: at a saddle, or at a rank too low.
-Between steps of proximal gradient, which find the rank and certify the end, it does most of the way.
+Over X, f(X Xᵀ) + trace_penalty * |X|² is not convex, so this alone could stop short: at a saddle, or at too low a rank.
+It goes most of the way between steps of proximal gradient, which find the rank and certify the end.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from nearer.objectives.gram import FactorObjective
 from nearer.solvers.lbfgs import descend
 from nearer.solvers.run import Run
 
@@ -17,15 +16,14 @@ from nearer.solvers.run import Run
 ITERATIONS = 30
 
 
-def factor_descent(objective: Any, surface: Any, X: np.ndarray, run: Run) -> np.ndarray:
-    """Lower `surface`, the objective or its rounded form, by the factor X; the run is told the objective."""
+def factor_descent(
+    objective: FactorObjective, surface: FactorObjective, X: np.ndarray, run: Run
+) -> np.ndarray:
+    """Lower `surface`, the objective or its smoothed form, over the factor X; record the objective."""
 
     def value_and_gradient(X: np.ndarray) -> tuple[float, np.ndarray]:
-        distances = surface.distances(X)
-        slopes = surface.pair_slopes(*surface.derivatives(distances))
         run.count(surface.n_terms)
-        value = surface.mean_loss(distances) + surface.trace_penalty * float(np.vdot(X, X))
-        return value, 2 * (surface.gradient(slopes) @ X + surface.trace_penalty * X)
+        return surface.value_and_factor_gradient(X)
 
     def record(X: np.ndarray, value: float, length: float) -> None:
         value = value if surface is objective else objective.value(X)

@@ -1,4 +1,4 @@
-"""The positive part of a symmetric matrix: by Lanczos where few of many eigenpairs are wanted, else by LAPACK."""
+"""The positive part of a symmetric matrix: by Lanczos if few of many eigenpairs are needed, else by LAPACK."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nearer._utils.runtime import threads_for
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: below this many rows LAPACK is quicker, whatever part is wanted
+#: with fewer rows LAPACK is always faster
 _SMALL = 150
-#: beyond the expected rank, eigenpairs to ask Lanczos for: they show that nothing was missed
+#: eigenpairs to compute by Lanczos beyond the expected rank: they show that nothing was missed
 _SPARE, _SPARE_SHARE = 5, 10
 #: relative accuracy of eigenvalues by Lanczos
 _LANCZOS_TOL = 1e-9
@@ -30,7 +30,7 @@ class LowRankPlusSparse:
     scale: float
 
     def dense(self) -> np.ndarray:
-        """The matrix itself."""
+        """Return the matrix itself, n × n."""
         whole = self.sparse.toarray()
         whole *= self.scale
         for coefficient, X in self.factors:
@@ -38,7 +38,7 @@ class LowRankPlusSparse:
         return whole
 
     def times(self, V: np.ndarray) -> np.ndarray:
-        """Its product with a vector, in the order of its numbers."""
+        """Return the product with a vector."""
         product = self.scale * (self.sparse @ V)
         for coefficient, X in self.factors:
             product += coefficient * (X @ (X.T @ V))
@@ -46,11 +46,11 @@ class LowRankPlusSparse:
 
 
 class PositivePart:
-    """Finds the eigenpairs above a threshold of matrices that change little from call to call.
+    """Find the eigenpairs above a threshold of matrices that change little from call to call.
 
-    The count found last is the guess for the next one. Lanczos is asked for a few more than that; only where the last
-    one lies below the threshold is nothing missing, and otherwise twice as many are sought. Where not `partial`, all
-    eigenpairs are computed at every call, as textbooks have it.
+    The number found by the last call is the guess for the next. Lanczos computes a few more than that. If even the
+    smallest of these is above the threshold, some may be missing, and twice as many are computed. With `partial` False,
+    every call computes all eigenpairs.
     """
 
     def __init__(self, guess: int = _SPARE, *, partial: bool = True):
@@ -62,7 +62,7 @@ class PositivePart:
     def __call__(
         self, matrix: LowRankPlusSparse, threshold: float, most: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues above the threshold, or the `most` largest of them, and their eigenvectors as columns."""
+        """Return the eigenvalues above the threshold, or the `most` largest of them, and eigenvectors as columns."""
         began = time.perf_counter()
         found = self._lanczos(matrix, threshold, most) or self._whole(matrix, threshold, most)
         self.guess = len(found[0])
@@ -72,7 +72,7 @@ class PositivePart:
     def _lanczos(
         self, matrix: LowRankPlusSparse, threshold: float, most: int | None
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """None where a whole decomposition is the quicker or surer way."""
+        """Return None if a whole decomposition is faster or safer."""
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
         n = matrix.sparse.shape[0]
@@ -94,8 +94,8 @@ class PositivePart:
         return None
 
     def _start(self, matrix: LowRankPlusSparse, n: int) -> np.ndarray:
-        """A vector in what is likely the wanted space: the span of the factors, and a little of everything."""
-        rng = np.random.default_rng(n)  # always the same draws, so that equal problems give equal results
+        """Return a vector that is likely in the wanted space: the span of the factors, and a little of everything."""
+        rng = np.random.default_rng(n)  # fixed draws, so that equal problems have equal results
         _, X = matrix.factors[0]
         within = X @ rng.normal(size=X.shape[1])
         size = float(np.linalg.norm(within))
@@ -121,7 +121,7 @@ class PositivePart:
 
 
 def lanczos_is_quicker(n: int, count: int) -> bool:
-    """Whether Lanczos finds `count` leading eigenpairs of n sooner than LAPACK does.
+    """Return whether Lanczos finds `count` leading eigenpairs of n faster than LAPACK does.
 
     Measured on one core: LAPACK's time grows with n³, that of Lanczos with about `n * count * (count + 50)`.
 

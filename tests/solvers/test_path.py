@@ -1,0 +1,104 @@
+"""The warm-started path over strengths: rules, warm starts, and what is left when a trial ends early."""
+
+import math
+
+import numpy as np
+import pytest
+
+from nearer.losses import STE
+from nearer.objectives import PointObjective
+from nearer.solvers import LBFGS, Budget, Run
+from nearer.solvers.path import Choice, Path, Rule, Trials
+from tests.registries import planted, start
+
+
+class _MadeUp:
+    """Trials whose fits are their strength, and whose errors are given."""
+
+    def __init__(self, errors):
+        self.errors, self.starts = errors, []
+
+    def fit(self, solver, part, loss, strength, points, **budget):
+        self.starts.append(float(points))
+        return np.array(strength)
+
+    def error(self, points, held):
+        return self.errors[float(points)]
+
+
+def walked(errors, rule):
+    """Return the best strength, and the strengths tried."""
+    trials = _MadeUp(dict(enumerate(errors, 1)))
+    path = Path(trials, STE(), [(None, None)])
+    path.walk(trials.errors, [np.array(0.0)], LBFGS(), rule)
+    assert trials.starts == [0.0, *list(path.errors)[:-1]]  # each from its neighbour
+    return path.best, len(path.errors)
+
+
+@pytest.mark.parametrize(
+    ("errors", "rule", "best", "tried"),
+    [
+        ([0.5, 0.4, 0.3, 0.35], Rule(), 3, 4),
+        ([0.5, 0.4, 0.41, 0.42, 0.1], Rule(idle=2), 2, 4),
+        ([0.5, 0.4, 0.41, 0.39, 0.4, 0.1], Rule(idle=2), 6, 6),
+        ([0.5, 0.0, 0.0, 0.0], Rule(enough=0.0), 2, 2),
+        ([0.5, 0.4, 0.405, 0.42, 0.1], Rule(slack=0.02), 2, 4),
+        ([0.5, 0.4, 0.398, 0.39], Rule(gain=0.01), 4, 4),
+        ([0.5, 0.4, 0.398], Rule(gain=0.01), 2, 3),
+        ([0.0, 0.0, 0.0], Rule(gain=0.01, slack=0.02), 1, 3),
+    ],
+)
+def test_rules(errors, rule, best, tried):
+    assert walked(errors, rule) == (best, tried)
+
+
+def trials(callback=None, **budget):
+    comparisons = planted()
+    found = Trials(
+        Run(Budget(**budget), callback),
+        np.random.default_rng(0),
+        lambda part, loss, l2: PointObjective(part, loss, 2, l2=l2),
+        lambda points, held: float(np.abs(points).mean()),
+    )
+    return found, comparisons, found.path(STE(), [(comparisons[:800], comparisons[800:])])
+
+
+def chosen(callback=None, **budget):
+    found, comparisons, path = trials(callback, **budget)
+    first = Choice(STE(), 9.0, start())
+    return first, found.choose(
+        first, lambda: path.walk([1.0, 0.1, 0.01], [start()], LBFGS(), Rule()), comparisons, gain=0.0
+    )
+
+
+def test_a_whole_path_chooses_its_best_and_counts():
+    _, choice = chosen()
+    assert list(choice.errors["ste"]) == [1.0, 0.1, 0.01]
+    assert choice.least_error == choice.errors["ste"][choice.strength]
+    assert choice.stopped is None
+    assert choice.n_held_out == 200
+    assert choice.evaluations > 2400
+
+
+@pytest.mark.parametrize("press", [False, True])
+def test_an_early_end_leaves_the_best_so_far(press):
+    def callback(progress):
+        if progress.part == 2 and press:
+            raise KeyboardInterrupt
+        return progress.part == 2
+
+    first, choice = chosen(callback)
+    assert choice.stopped == ("interrupted" if press else "callback")
+    assert list(choice.errors["ste"]) == [choice.strength] == [1.0]
+    assert choice.points is not first.points
+
+
+def test_half_of_the_budget_is_left_and_a_spent_one_is_not_the_users_stop():
+    first, choice = chosen(max_evaluations=8000)
+    assert choice.stopped is None
+    assert 4000 <= choice.evaluations < 8000
+    first, choice = chosen(max_evaluations=10)
+    assert choice.strength == first.strength
+    assert choice.points is first.points
+    assert choice.errors == {}
+    assert math.isfinite(choice.seconds)

@@ -52,13 +52,13 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     Parameters
     ----------
     n_objects : int, optional
-        How many objects there are; by default as many as the first answers speak of. `add_objects` adds more.
+        Number of objects; by default the number that the first answers are about. `add_objects` adds more.
     update : {"passive-aggressive", "ste", "gnmds"}
         Length of a step. Passive-aggressive: none if the answer holds by `margin`, else just enough for that (before
         the projection). "ste": the probability of the opposite answer under STE. "gnmds": 1 if the answer does not hold
         by `margin`.
     margin : float
-        By how much an answer should hold. For passive-aggressive steps log(P / (1 - P)) asks for the probability P
+        Amount by which an answer should hold. For passive-aggressive steps log(P / (1 - P)) asks for the probability P
         under STE.
     step : {"constant", "1/j", "1/sqrt(j)"}
         How the steps shrink with the number j of answers. Constant steps treat all answers alike.
@@ -72,8 +72,8 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     soft : bool
         With `max_step` C, do not cut long steps off but shorten all of them: violation / (gain + 1 / (2 C)) (PA-II).
     passes : int
-        Steps an answer: after each new one, `passes - 1` more on answers drawn from those seen before, which are kept
-        for that.
+        Steps per answer: after each new answer, `passes - 1` more steps on answers drawn from those seen before, which
+        are kept for that.
     trace_penalty : float
         Forgetting: after every answer, and every replay of one, the whole kernel is multiplied by
         1 - s * trace_penalty, where s is the step size of that answer (`step_size`, divided by j or sqrt(j) where
@@ -81,8 +81,8 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         alike, so that the rank stays the same; the penalty of `RelativeKernel` subtracts the same amount from each
         instead, and sets small ones to zero. Costs nothing and keeps K positive semidefinite.
     rank : int, optional
-        Hold the kernel as K = X X' with X of this many columns: O(rank) an answer and no eigenproblem, for up to
-        millions of objects. None holds the n x n kernel itself.
+        Store the kernel as K = X X' with X of this many columns: O(rank) per answer and no eigenproblem, for up to
+        millions of objects. None stores the n x n kernel itself.
     direction : {"paper", "minimal"}, optional
         What a step on a triplet subtracts: the paper's matrix (the default), which counts off-diagonal entries twice,
         or the gradient itself, which changes the kernel least. Quadruplets need "minimal". Not for `rank`, where the
@@ -221,7 +221,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     # -- learning ------------------------------------------------------------------------------------------------
 
     def fit(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> OnlineKernel:
-        """Forget everything, then learn these answers in their order."""
+        """Forget everything, then learn these answers in their order; see `partial_fit`."""
         for name in (*self._schema.fitted, "_run"):
             self.__dict__.pop(name, None)
         return self.partial_fit(X, y)
@@ -274,14 +274,14 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
     def add_objects(
         self, count: int | None = None, names: tuple[str, ...] | list[str] | None = None
     ) -> OnlineKernel:
-        """Make room for more objects, which are like nobody until answers speak of them.
+        """Add objects, which are similar to no other until there are answers about them.
 
         Parameters
         ----------
         count : int, optional
-            How many; may be left out where `names` are given.
+            How many; may be left out if `names` are given.
         names : sequence of str, optional
-            Needed where the other objects have names.
+            Needed if the other objects have names.
         """
         check_is_fitted(self, "held_")
         new = None if names is None else tuple(names)
@@ -321,7 +321,7 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         check_room(n_objects, self.rank, remedy)
 
     def _largest_at_start(self) -> float:
-        """The largest entry of the kernel at the start, found once."""
+        """Return the largest entry of the kernel at the start, computed once."""
         if not hasattr(self, "_start_size"):
             self._start_size = largest_at_start(self.start, self.rank)
         return self._start_size

@@ -1,4 +1,4 @@
-"""A kernel from all comparisons at once: the estimator that users hold."""
+"""A kernel from all comparisons at once."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ from nearer.solvers.run import Callback
 
 
 class RelativeKernel(KernelModel, BaseEstimator):
-    """Learn a positive semidefinite kernel so that the comparisons hold in the distances it implies.
+    """Learn a positive semidefinite kernel whose distances agree with the comparisons.
 
-    Minimises the mean loss over the comparisons plus `trace_penalty` times the trace of the kernel, over positive
-    semidefinite kernels. With "ste" and "gnmds" that is a convex problem: the result is the global minimum up to a
-    certified gap, whatever the start. With "ckl", "tste" and "soe", or with `max_rank`, it is not convex: the result is
+    Minimise the mean loss over the comparisons plus `trace_penalty` times the trace of the kernel, over positive
+    semidefinite kernels. With "ste" and "gnmds" the problem is convex: the result is the global minimum up to a
+    certified gap, for any start. With "ckl", "tste" and "soe", or with `max_rank`, it is not convex: the result is
     a stationary point. The kernel is centred: its rows sum to zero.
 
     Parameters
     ----------
     loss : {"ste", "gnmds", "ckl", "tste", "soe"} or nearer.losses.Loss
-        "ste", "tste" and "ckl" also give probabilities. `TSTE(alpha=None)` means `max(max_rank - 1, 1)`, and 1 where
-        the rank is free.
+        "ste", "tste" and "ckl" also have probabilities. `TSTE(alpha=None)` means `max(max_rank - 1, 1)`, and 1 if the
+        rank is free.
     trace_penalty : float or "auto"
-        Strength of the trace beside the *mean* loss; papers that sum the losses write tau for `len(X) * trace_penalty`.
+        Strength of the trace, for a *mean* loss; papers that sum the losses write tau for `len(X) * trace_penalty`.
         The stronger, the lower the rank. "auto" chooses it by cross-validation along a path with warm starts.
     max_rank : int, optional
-        Most eigenvalues that the kernel may have: the Gram matrix of points in so many dimensions.
+        Largest rank of the kernel: the Gram matrix of points in this many dimensions.
     solver : {"auto", "accelerated", "proximal"} or nearer.solvers.Solver
-        "auto" is "accelerated" where the problem is convex, and "proximal" where it is not.
+        "auto" is "accelerated" if the problem is convex, and "proximal" if not.
     init : "auto" or array of shape (n_objects, n_objects)
-        Kernel to begin with; "auto" is zero, or equal distances where the loss has a pole at zero, as "soe" has (random
+        Kernel to begin with; "auto" is zero, or equal distances if the loss has a pole at zero, like "soe" (random
         points with `max_rank`). Only a problem that is not convex depends on it.
     max_epochs, max_evaluations, max_seconds : number, optional
         Budget of iterations, derivatives and time; whichever comes first. The last two include the choice of
         `trace_penalty`.
     tol : float
-        Stop when the certified gap is below this share of the objective, or, where there is no certificate, when two
+        Stop when the certified gap is below this share of the objective, or, if there is no certificate, when two
         iterations in a row lower the objective by less than this share.
     random_state : int, Generator, RandomState or None
-        Draws the folds of `trace_penalty="auto"`, and random points where a fit begins with some.
+        Draws the folds of `trace_penalty="auto"`, and random points if a fit begins with some.
     verbose : bool
         Show a progress bar.
     callback : callable, optional
@@ -87,8 +87,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
     loss_ : nearer.losses.Loss
         The loss that was minimised.
     result_ : nearer.solvers.Result
-        The course of the fit. `result_.details` tells `convex` and what the result is a `minimum` of, the certified
-        `primal`, `dual` and `gap` where there are, and what "auto" chose by which held-out errors.
+        The course of the fit. `result_.details` holds `convex` and the kind of `minimum`; `primal`, `dual` and
+        `gap` if there is a certificate; and what "auto" chose with the held-out errors.
     names_ : tuple of str or None
         Names of the objects.
 
@@ -151,7 +151,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         X : Comparisons, or array of shape (q, 3) or (q, 4)
             Answers, the nearer one first; an array holds indices from 0, or names.
         y : array of shape (q,), optional
-            Responses where X holds questions rather than answers: +1 or True where the first pair is nearer.
+            Responses if X holds questions instead of answers: +1 or True if the first pair is nearer.
         """
         comparisons = as_comparisons(X, y)
         self._check(comparisons)
@@ -177,7 +177,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
 
     @property
     def rank_(self) -> int:
-        """Number of eigenvalues of the kernel that are not zero, beside the largest."""
+        """Return the number of eigenvalues of the kernel that are not zero, compared with the largest."""
         check_is_fitted(self)
         return self.result_.details["rank"]
 
@@ -239,7 +239,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
 
     def _check_loaded(self) -> None:
         check_resolved(self.loss_)
-        need(COUNT.takes(self.result_.details.get("rank")), "result_ does not tell the rank")
+        need(COUNT.takes(self.result_.details.get("rank")), "result_ lacks the rank")
         kernel = self.kernel_
         asymmetry = np.abs(kernel - kernel.T).max()
         need(asymmetry <= 1e-6 * np.abs(kernel).max(), "kernel_ is not symmetric")
@@ -266,6 +266,6 @@ class RelativeKernel(KernelModel, BaseEstimator):
 
 
 def _rank(factor: np.ndarray) -> int:
-    """Eigenvalues of the kernel that are not zero beside the largest, from its factor."""
+    """Return the rank of a kernel from its factor."""
     values = np.linalg.eigvalsh(factor.T @ factor if factor.shape[1] < len(factor) else factor @ factor.T)
     return int(np.sum(values > RANK_TOLERANCE * values[-1])) if values[-1] > 0 else 0

@@ -249,7 +249,7 @@ def test_quadruplets_need_the_minimal_direction():
         ({"start": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, ["start", "symmetric", "(start + start.T) / 2"]),
         ({"start": np.full((3, 3), np.inf)}, ["start", "infinity"]),
         ({"rank": 2, "start": np.eye(3)}, ["start", "(3, 3)", "(3, 2)"]),
-        ({"update": "ste", "max_step": 1.0}, ["leave max_step out", "'ste'"]),
+        ({"update": "ste", "max_step": 1.0}, ["max_step", "'ste'"]),
         ({"soft": True}, ["soft", "set max_step"]),
         ({"rank": 2, "direction": "paper"}, ["rank", "leave direction out"]),
         ({"n_objects": 2}, ["2", "3 objects", "add_objects"]),

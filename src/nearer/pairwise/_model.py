@@ -207,7 +207,8 @@ class PairwiseModel(BaseEstimator):
             raise unsuited(solver, NetworkPairs)
         budget = Budget(max_seconds=self.max_seconds, tol=0)
         components = getattr(self, "n_components", None)
-        with watched(self.verbose, self._asked, self.max_seconds) as (callback, finish):
+        asked = None if self.callback is None else self._asked
+        with watched(self.verbose, asked, self.max_seconds) as (callback, finish):
             yield Setting(
                 find_margin_loss(self.loss),
                 solver,
@@ -222,7 +223,7 @@ class PairwiseModel(BaseEstimator):
 
     def _asked(self, progress: Progress) -> object:
         """Ask the user's callback; it hears only of the fit itself, not of what is tried before or after it."""
-        return None if self.callback is None or progress.stage else self.callback(progress)
+        return None if progress.stage else self.callback(progress)
 
     def _solver(self) -> Solver:
         """Return the solver; refuse other parameters that all estimators of pairs have."""
@@ -255,9 +256,8 @@ class PairwiseModel(BaseEstimator):
         features = X if isinstance(learned.row_map, FittedNetwork) else features_of(X, learned.row_map)
         state, result = self._state(learned, features, task, setting, rng)
         self.learned_ = replace(learned, state=state, chunks=learned.chunks + 1)
-        if result is not None:  # otherwise the chunk held no pairs
-            self.result_ = result
-        self.result_ = replace(self.result_, details={**self.result_.details, **self._details(task, setting)})
+        result = self.result_ if result is None else result  # a chunk may hold no pairs
+        self.result_ = replace(result, state=None, details={**result.details, **self._details(task, setting)})
         return features
 
     def _details(self, task: Task, setting: Setting) -> dict[str, Any]:

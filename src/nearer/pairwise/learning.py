@@ -94,7 +94,7 @@ def descend(
         setting.solver, objective, x, budget=setting.budget(), rng=rng, state=state, run=setting.run
     )
     found = result.state or State(history=result.history)
-    return replace(found, arrays={**found.arrays, "w": w}), replace(result, state=None)
+    return State({**found.arrays, "w": w}, found.numbers, found.history), result
 
 
 def learn_kernel_weights(

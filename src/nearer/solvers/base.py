@@ -121,7 +121,7 @@ def minimise(
     x = objective.start(x)
     whole = Run(budget, callback) if run is None else run
     budget = budget or whole.budget
-    if budget.max_epochs is None:
+    if budget.max_epochs is None and solver.default_epochs is not None:
         budget = replace(budget, max_epochs=solver.default_epochs)
     part = whole.part(budget, parameters=objective.parameters, score=score, state=state, online=solver.online)
     start = objective.parameters.copy(x) if solver.online else None

@@ -84,8 +84,9 @@ class State:
         past = len(next(iter(self.history.values()), ()))
         columns = {}
         for name in dict.fromkeys([*self.history, *(name for row in rows for name in row)]):
-            before = self.history.get(name, np.full(past, np.nan))
-            column = np.concatenate([before, [row.get(name, np.nan) for row in rows]])
+            column = np.array([row.get(name, np.nan) for row in rows], dtype=float)
+            if past:
+                column = np.concatenate([self.history.get(name, np.full(past, np.nan)), column])
             while most is not None and len(column) > most:
                 column = column[::-2][::-1]  # the last one stays
             columns[name] = column

@@ -61,6 +61,8 @@ class Budget:
     def less(self, seconds: float, evaluations: int) -> Budget:
         """Return what is left after earlier work; always enough for a first record."""
         most, count = self.max_seconds, self.max_evaluations
+        if most is None and count is None:
+            return self
         return replace(
             self,
             max_seconds=None if most is None else max(most - seconds, 1e-9),
@@ -134,6 +136,7 @@ class Run:
         if online:
             self.best_value = last.get("objective", math.nan)
         self._best_score, self._best_is_exact = -math.inf, True
+        self._latest: _Lazy | None = None
         self._idle_epochs = 0
         self._first: tuple[float, Any] | None = None
         self._clock = time.perf_counter()
@@ -213,9 +216,7 @@ class Run:
         if self._score is not None:
             columns["score"] = float(self._score(look()))
         self._rows.append({**row, **columns})
-        sound = self._keep(look, value, exact, columns.get("score"))
-        if not sound and self._online:
-            self.stop_reason = reason = "diverged"
+        self._keep(look, value, exact, columns.get("score"))
         if not self.over:
             asked = self._ask(look, value, step, columns)
             self._leave(reason or asked or self._ended(previous, value, settled, gap))
@@ -223,7 +224,8 @@ class Run:
     def look(self, x: Any, value: float, step: float = math.nan, **columns: float) -> None:
         """Show callbacks where a long epoch stands; raise `Stop` if the run is over. Nothing is recorded."""
         self._tick()
-        self._leave(self._ask(_Lazy(x), value, step, columns) or self._spent())
+        asked = None if self._callback is None else self._ask(_Lazy(x), value, step, columns)
+        self._leave(asked or self._spent())
 
     def end(self, reason: str) -> None:
         """Note that the run is over, without raising `Stop`."""
@@ -273,6 +275,8 @@ class Run:
 
     def finish(self, value: Callable[[Any], float]) -> None:
         """Replace a mean over an epoch by the exact value, and return to the start if nothing better was found."""
+        if self._latest is not None:
+            self._settle(self._latest())
         if self._online or self.best is None or self._best_is_exact:
             return
         self.best_value = value(self.best)
@@ -281,9 +285,17 @@ class Run:
         if self._score is None and not self.best_value <= first_value:
             self.best_value, self.best = first_value, first
 
+    def _settle(self, x: Any) -> None:
+        """Keep the latest parameters of an online run, unless they have diverged."""
+        if self.parameters.is_finite(x):
+            self.best = self.parameters.copy(x)
+        else:
+            self.end("diverged")
+
     def result(self) -> Result:
         """Return the course of the run so far."""
-        history = {name: np.empty(0) for name in _COLUMNS} | self._history()
+        memory, records = self.memory, self._history()
+        history = {name: np.empty(0) for name in _COLUMNS} | records
         for name in ("epoch", "evaluations"):
             history[name] = history[name].astype(np.int64)
         return Result(
@@ -294,7 +306,7 @@ class Run:
             seconds=self._seconds,
             history=history,
             details=dict(self.details),
-            state=self.state() if self.memory.arrays or self.memory.numbers else None,
+            state=State(memory.arrays, memory.numbers, records) if memory.arrays or memory.numbers else None,
         )
 
     def state(self) -> State:
@@ -312,29 +324,23 @@ class Run:
         self._seconds += now - self._clock
         self._clock = now
 
-    def _keep(self, x: Any, value: float, exact: bool, score: float | None = None) -> bool:
-        """Keep the parameters if they are the best, or if what was kept before cannot be compared with them.
-
-        Return False where they have diverged.
-        """
+    def _keep(self, x: Any, value: float, exact: bool, score: float | None = None) -> None:
+        """Keep the parameters if they are the best, or if what was kept before cannot be compared with them."""
         x = x if isinstance(x, _Lazy) else _Lazy(x)
         if self._online:
-            if not self.parameters.is_finite(x()):
-                return False
-            self.best_value, self.best = value, self.parameters.copy(x())
-            return True
+            self.best_value, self._latest = value, x  # worked out at the end
+            return
         if self.best is None:
             self._first = value, self.parameters.copy(x())
         elif self._blown_up(value):
-            return False
+            return
         elif score is not None:
             if not score > self._best_score:
-                return True
+                return
         elif exact and self._best_is_exact and value > self.best_value:
-            return True
+            return
         self._best_score = -math.inf if score is None else score
         self.best_value, self.best, self._best_is_exact = value, self.parameters.copy(x()), exact
-        return True
 
     def _blown_up(self, value: float) -> bool:
         first = value if self._first_value is None else self._first_value
@@ -376,6 +382,9 @@ class Run:
         return self._spent()
 
     def _spent(self) -> str | None:
+        budget = self.budget
+        if budget.max_epochs is budget.max_evaluations is budget.max_seconds is None:
+            return None  # as for most online runs, which ask often
         return next((name for name, used, limit in self._limits() if used >= limit), None)
 
     def _limits(self) -> list[tuple[str, float, float]]:

@@ -61,7 +61,7 @@ def read_questions(
 
 
 def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
-    """Where the objects are if they are called `anchor, a, b`, which without a response no answer may be.
+    """Return where the objects are if they are called `anchor, a, b`, which no answer without a response may be.
 
     >>> shown_columns(["id", "anchor", "a", "b"])
     {'anchor': 1, 'near': 2, 'far': 3}
@@ -121,7 +121,7 @@ def _first_row(path: Path) -> list[str]:
 
 
 def _all_text(source: CsvSource) -> pa.Table:
-    """Every cell as it is written."""
+    """Return every cell as it is written."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -189,7 +189,7 @@ def _read_jsonl(path: Path) -> pa.Table:
 
 
 def _asked(layout: Layout, path: Path) -> Layout:
-    """The objects alone: a response would turn rows round or leave them out."""
+    """Return the objects alone: a response would turn rows round or leave them out."""
     if layout.odd_one_out:
         raise InputError(
             "these are odd-one-out trials",
@@ -200,5 +200,5 @@ def _asked(layout: Layout, path: Path) -> Layout:
 
 
 def _options(layout: Layout) -> tuple[int, int]:
-    """Columns of the two objects of which one is nearer to the anchor."""
+    """Return columns of the two objects of which one is nearer to the anchor."""
     return layout.objects[1], layout.objects[-1]

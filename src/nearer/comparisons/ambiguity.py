@@ -18,7 +18,7 @@ OPTIONS = ("the first option", "the second option")
 
 
 def option_words(name: object) -> str:
-    """The words for an option by its column's name, or position."""
+    """Return the words for an option by its column's name, or position."""
     return repr(name) if isinstance(name, str) else f"column {name}"
 
 
@@ -80,7 +80,7 @@ class ResponseDoubts:
         return [chosen] if self._negative or self._as_codes() else [chosen, self._counts()]
 
     def _as_codes(self) -> list[Suggestion]:
-        """What numbers may be where none is negative: as signs they would let the first option win every time."""
+        """Return what numbers may be if none is negative: as signs they would let the first option win every time."""
         values = self._values
         if self._negative or not values or values == {1.0} or (self._spoken and values == {0.0}):
             return []
@@ -129,7 +129,7 @@ Where = tuple[Callable[[int], Place], int]
 
 
 class TrialDoubts:
-    """Settles how the odd ones of a table are told, by position or by themselves, and refuses what could be both.
+    """Decides how the odd ones of a table are given, by position or by themselves, and refuses what could be both.
 
     `columns` are the names of the columns that hold the three objects.
     """
@@ -150,7 +150,7 @@ class TrialDoubts:
     def positions(
         self, numbers: np.ndarray, words: np.ndarray, by_object: np.ndarray, place: Callable[[int], Place]
     ) -> np.ndarray:
-        """Which of the three is the odd one, 0 to 2, or NaN; the readings have NaN where they do not fit."""
+        """Return which of the three is the odd one, 0 to 2, or NaN; the readings have NaN where they do not fit."""
         if self._coding == "object":
             return by_object
         from_one = np.where(np.isin(numbers, (1, 2, 3)), numbers - 1, words)

@@ -104,7 +104,7 @@ def checked_codes(
 
 
 def as_rows(triplets: ArrayLike) -> np.ndarray:
-    """The comparisons as a two-dimensional array of numbers or strings."""
+    """Return the comparisons as a two-dimensional array of numbers or strings."""
     if isinstance(triplets, (str, os.PathLike)):
         raise InputError(
             f"{str(triplets)!r} is not an array of comparisons; read a file with Comparisons.read"
@@ -156,13 +156,13 @@ def encode(
 
 
 def name_codes(cells: Sequence[str | None], names: Sequence[str]) -> np.ndarray:
-    """The index of each cell among the names, or `UNREADABLE`."""
+    """Return the index of each cell among the names, or `UNREADABLE`."""
     lookup = {name: code for code, name in enumerate(names)}
     return np.fromiter((lookup.get(cell, UNREADABLE) for cell in cells), np.int64, len(cells))  # type: ignore[arg-type]
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """Strings as numpy strings, "" where one is missing; objects as numbers where they are numbers."""
+    """Return strings as numpy strings, "" where one is missing; objects as numbers where they are numbers."""
     if array.dtype.kind in "iufU":
         return array
     if array.dtype.kind in "OT":
@@ -180,7 +180,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def rounded(value: Any) -> Any:
-    """An integer as a float, infinite where no float can hold it."""
+    """Return an integer as a float, infinite where no float can hold it."""
     try:
         return float(value) if isinstance(value, int) else value
     except OverflowError:
@@ -188,7 +188,7 @@ def rounded(value: Any) -> Any:
 
 
 def whole_codes(array: np.ndarray) -> np.ndarray:
-    """Integers as they are; floats as integers, `UNREADABLE` where they are not whole."""
+    """Return integers as they are; floats as integers, `UNREADABLE` where they are not whole."""
     if array.dtype == np.uint64 or array.dtype.kind not in "iu":
         whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)
         return np.where(whole, array, 0).astype(np.int64) + np.where(whole, 0, UNREADABLE)
@@ -196,7 +196,7 @@ def whole_codes(array: np.ndarray) -> np.ndarray:
 
 
 def per_row(values: ArrayLike | None, n_rows: int, what: str, dtype: Any = None) -> np.ndarray | None:
-    """A private copy of one value a row."""
+    """Return a private copy of one value per row."""
     if values is None:
         return None
     try:
@@ -211,7 +211,7 @@ def per_row(values: ArrayLike | None, n_rows: int, what: str, dtype: Any = None)
 
 
 def as_labels(values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
-    """Labels of rows as int64 or as strings."""
+    """Return labels of rows as int64 or as strings."""
     array = per_row(values, n_rows, what)
     assert array is not None
     if array.dtype.kind in "OT":
@@ -233,7 +233,7 @@ def as_labels(values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
 
 
 def as_integers(labels: np.ndarray) -> np.ndarray:
-    """Labels as int64: numbers stay, strings are numbered in sorted order."""
+    """Return labels as int64: numbers stay, strings are numbered in sorted order."""
     if labels.dtype.kind != "U":
         return labels
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
@@ -252,7 +252,7 @@ def check_texts(values: Any, array: np.ndarray, what: str) -> None:
 
 
 def _first_nul(values: Any) -> int | None:
-    """The first row in which a NUL stands, where numpy has not cut it off yet."""
+    """Return the first row in which a NUL stands, where numpy has not cut it off yet."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "U":
         return None
     rows = np.asarray(values, dtype=object)
@@ -262,7 +262,7 @@ def _first_nul(values: Any) -> int | None:
 
 
 def _unkept(array: np.ndarray) -> Iterator[int]:
-    """Rows with a NUL within a text, half a character, or a number that stands for no character; one per block."""
+    """Yield rows with a NUL within a text, half a character, or an invalid code point; one per block."""
     for start in range(0, len(array), _BLOCK_ROWS):
         block = array[start : start + _BLOCK_ROWS]
         rows = block.reshape(len(block), -1).astype(f"=U{max(1, block.dtype.itemsize // 4)}")
@@ -289,7 +289,7 @@ def oriented(rows: np.ndarray, second_won: np.ndarray) -> np.ndarray:
 
 
 def odd_last(rows: np.ndarray, odd: np.ndarray) -> np.ndarray:
-    """The rows with the odd object at the end.
+    """Return the rows with the odd object at the end.
 
     >>> odd_last(np.array([[4, 5, 6], [4, 5, 6]]), np.array([0, 2]))
     array([[5, 6, 4],
@@ -300,7 +300,7 @@ def odd_last(rows: np.ndarray, odd: np.ndarray) -> np.ndarray:
 
 
 def both_triplets(rows: np.ndarray) -> np.ndarray:
-    """Two triplets a trial: each of the pair is nearer to the other than to the odd one, which is last.
+    """Return two triplets per trial: each of the pair is nearer to the other than to the odd one, which is last.
 
     >>> both_triplets(np.array([[4, 5, 6]]))
     array([[4, 5, 6],

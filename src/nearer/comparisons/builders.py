@@ -56,7 +56,7 @@ class Builders(Container):
         codes: Mapping[str, Any] | None = None,
         **fields: Unpack[TrialFields],
     ) -> Self:
-        """Questions "is i nearer to j or to k?" with their answers.
+        """Build comparisons from questions "is i nearer to j or to k?" and their answers.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Builders(Container):
             second did. Numbers other than 1 and -1 are counts and become weights. 0 is undecided: the row is
             left out and counted in `n_dropped`. Or words: first and second, left and right, a and b, yes and no,
             or the object chosen. Of shape (q, 2): the votes for either answer; a question with votes on both
-            sides gives two rows, in one group.
+            sides makes two rows, in one group.
         coding : {"signs", "position", "object"}, optional
             What responses are, needed where they could be two things: numbers as above; 1 for the first and 2
             for the second; or the object chosen.
@@ -116,9 +116,9 @@ class Builders(Container):
     def from_odd_one_out(
         cls, trials: ArrayLike, *, odd: int | None = None, **fields: Unpack[TrialFields]
     ) -> Self:
-        """Three objects were shown and one was named the odd one out.
+        """Build comparisons from odd-one-out trials: three objects were shown and one was named the odd one.
 
-        Every trial gives two triplets in one group: each of the pair left together is nearer to the other
+        Every trial makes two triplets in one group: each of the pair left together is nearer to the other
         than to the odd one.
 
         Parameters
@@ -129,7 +129,7 @@ class Builders(Container):
             The column that holds the odd one; by default the last, or what the columns of a DataFrame say, as in
             `Comparisons.read`.
         **fields
-            As for `from_responses`, one value a trial.
+            As for `from_responses`, one value per trial.
 
         Examples
         --------
@@ -156,7 +156,7 @@ class Builders(Container):
 
     @classmethod
     def from_choices(cls, probe: ArrayLike, shown: Any, chosen: Any, **fields: Unpack[TrialFields]) -> Self:
-        """A grid of objects was shown beside a probe, and the most similar ones were picked: "choose k of m".
+        """Build comparisons from choices: objects were shown with a probe and the most similar ones picked, "k of m".
 
         Every object chosen is nearer to the probe than every object shown and not chosen; the rows of a
         screen form a group.
@@ -170,7 +170,7 @@ class Builders(Container):
         chosen : array of shape (s,) or (s, k), DataFrame, sequences of different lengths, or booleans of shape (s, m)
             The objects picked, or a mask of those shown.
         **fields
-            As for `from_responses`, one value a screen.
+            As for `from_responses`, one value per screen.
 
         Examples
         --------
@@ -200,7 +200,7 @@ class Builders(Container):
         pairs: Literal["all", "adjacent"] = "all",
         **fields: Unpack[TrialFields],
     ) -> Self:
-        """Objects were put in order, those nearest to a probe first.
+        """Build comparisons from rankings: objects in order, those nearest to a probe first.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Builders(Container):
         pairs : {"all", "adjacent"}
             Compare every object with all that come after it, or with the next one alone.
         **fields
-            As for `from_responses`, one value a ranking. The rows of a ranking form a group.
+            As for `from_responses`, one value per ranking. The rows of a ranking form a group.
 
         Examples
         --------
@@ -235,7 +235,7 @@ class Builders(Container):
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Unpack[TableOptions]) -> Self:
-        """A DataFrame of pandas or polars, an Arrow table, or anything that can turn into one.
+        """Build comparisons from a DataFrame of pandas or polars, an Arrow table, or anything that converts to one.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class Builders(Container):
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]], **options: Unpack[TableOptions]) -> Self:
-        """A list of dicts, one a comparison, with the keys that are column names in `Comparisons.read`.
+        """Build comparisons from dicts, one per comparison; keys are the column names of `Comparisons.read`.
 
         Examples
         --------
@@ -273,7 +273,7 @@ class Builders(Container):
 
     @classmethod
     def from_cblearn(cls, query: Any, response: Any = None, **fields: Unpack[TrialFields]) -> Self:
-        """The formats of cblearn: "list-order", "list-boolean", "list-count" and the sparse tensor.
+        """Build comparisons from formats of cblearn: "list-order", "list-boolean", "list-count", the sparse tensor.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 
 
 def questions_and_responses(query: Any, response: Any) -> tuple[np.ndarray, np.ndarray | None, int | None]:
-    """Rows, signed responses (None where the rows are in order), and the number of objects if known."""
+    """Return rows, signed responses (None where the rows are in order), and the number of objects if known."""
     n_objects = None
     if _is_sparse(query):
         if response is not None:
@@ -59,7 +59,7 @@ _MOST_ANSWERS, _MOST_LISTED = 2**53, 10**7
 
 
 def to_cblearn(fields: Content, format: Format) -> Any:
-    """The comparisons as cblearn takes them; see `Comparisons.to_cblearn`."""
+    """Return the comparisons as cblearn takes them; see `Comparisons.to_cblearn`."""
     if format not in FORMATS:
         raise InputError(f"must be one of {', '.join(FORMATS)}, not {format!r}", parameter="format")
     counts = _whole_counts(fields.weights, len(fields.indices))
@@ -83,7 +83,7 @@ def to_cblearn(fields: Content, format: Format) -> Any:
 
 
 def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """Weights as the number of times an answer was given."""
+    """Return weights as the number of times an answer was given."""
     if weights is None:
         return np.ones(n_rows, dtype=np.int64)
     broken = weights != np.floor(weights)
@@ -103,7 +103,7 @@ def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
 
 
 def _standard(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """cblearn's standard order of a question (j < k for triplets), and whether the first answer won in it."""
+    """Return cblearn's standard order of questions (j < k for triplets), and whether the first answer won in it."""
     if rows.shape[1] == 4:
         rows = np.concatenate([np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)], axis=1)
         in_order = np.argmin(rows, axis=1) < 2

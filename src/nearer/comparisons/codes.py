@@ -76,7 +76,7 @@ class Codes:
         return self._shown
 
     def of_text(self, cell: str) -> float:
-        """What a cell of text stands for, NaN if it is no code."""
+        """Return what a cell of text stands for, NaN if it is not a code."""
         cell = _text(cell)
         return self._exact.get(cell, self._loose.get(cell.casefold(), np.nan))
 
@@ -201,7 +201,7 @@ def _several(given: Any) -> list[Any]:
 
 
 def _text(cell: Any) -> str:
-    """A code or a cell as text; numbers in one spelling, booleans as files write them.
+    """Return a code or a cell as text; numbers in one spelling, booleans as files write them.
 
     >>> _text(1), _text("1.0"), _text(" J "), _text(True)
     ('1', '1', 'J', 'true')

@@ -24,7 +24,7 @@ from nearer.errors import InputError
 
 
 class TrialFields(TypedDict, total=False):
-    """What every builder takes besides its trials; weights, annotators and groups have one value a trial."""
+    """What every builder takes besides its trials; weights, annotators and groups have one value per trial."""
 
     n_objects: int | None
     weights: ArrayLike | None
@@ -40,7 +40,7 @@ class Lists:
     def __init__(self, lists: Any) -> None:
         if hasattr(
             lists, "columns"
-        ):  # a frame: iterating over it gives its columns, and short lists have gaps
+        ):  # a frame: iterating over it yields its columns, and short lists have gaps
             lists = [_without_end(row) for row in np.asarray(lists, dtype=object).tolist()]
         if isinstance(lists, np.ndarray) and lists.ndim == 2:
             self.flat, lengths = lists.ravel(), np.full(len(lists), lists.shape[1])
@@ -51,17 +51,17 @@ class Lists:
         self.mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
 
     def list_of(self, cell: int) -> int:
-        """The list that a cell is in."""
+        """Return the list that a cell is in."""
         return int(np.nonzero(self.mask)[0][cell])
 
     def fill(self, codes: np.ndarray) -> np.ndarray:
-        """The codes of the cells as a table, `UNREADABLE` beyond the end of a list."""
+        """Return the codes of the cells as a table, `UNREADABLE` beyond the end of a list."""
         table = np.full(self.mask.shape, UNREADABLE)
         table[self.mask] = codes
         return table
 
     def as_mask(self, offered: Lists) -> np.ndarray:
-        """Lists of booleans as a mask of the objects of other lists."""
+        """Return lists of booleans as a mask of the objects of other lists."""
         if not np.array_equal(self.mask, offered.mask):
             raise InputError("must have one boolean for each object shown", parameter="chosen")
         taken = np.zeros(self.mask.shape, dtype=bool)
@@ -70,7 +70,7 @@ class Lists:
 
 
 def probes_of(probe: ArrayLike, lists: Lists) -> np.ndarray:
-    """The probes as an array, one for each list."""
+    """Return the probes as an array, one for each list."""
     probes = np.asarray(probe)
     if probes.shape != (len(lists.mask),):
         raise InputError(
@@ -81,14 +81,14 @@ def probes_of(probe: ArrayLike, lists: Lists) -> np.ndarray:
 
 
 def _without_end(row: list[Any]) -> list[Any]:
-    """A row of a frame without the missing cells at its end."""
+    """Return a row of a frame without the missing cells at its end."""
     while row and is_missing(row[-1]):
         row = row[:-1]
     return row
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """The cells of all lists; names in some and indices in others are refused."""
+    """Return the cells of all lists; names in some and indices in others are refused."""
     full = [
         (row, part) for row, part in enumerate(parts) if len(part)
     ]  # an empty list has no type of its own
@@ -134,7 +134,7 @@ def _unreadable(cell: Any) -> Fault:
 
 
 def picked_of(shown: np.ndarray, offered: Lists, picks: np.ndarray, picked: Lists) -> np.ndarray:
-    """Which of the objects shown were picked; every pick must be among them."""
+    """Return which of the objects shown were picked; every pick must be among them."""
     if len(picks) != len(shown):
         raise InputError(
             f"must have one entry for each of the {len(shown)} screens, not {len(picks)}", parameter="chosen"

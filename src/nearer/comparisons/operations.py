@@ -41,7 +41,7 @@ class Conflicts:
 
 
 class Operations(Container):
-    """The methods of `Comparisons` that give parts or variants of it."""
+    """The methods of `Comparisons` that return parts or variants of it."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class Operations(Container):
         random_state: RandomState = None,
         by: Literal["annotator"] | None = None,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Pairs of (training rows, test rows) for cross-validation; a group is never separated.
+        """Return pairs of (training rows, test rows) for cross-validation; groups stay together.
 
         The list can be passed as `cv` to scikit-learn's `GridSearchCV` and `cross_val_score`.
 
@@ -98,7 +98,7 @@ class Operations(Container):
         return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_splits)]
 
     def shuffled(self, random_state: RandomState = None) -> Self:
-        """The same rows in random order.
+        """Return the same rows in random order.
 
         >>> from nearer import Comparisons
         >>> c = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
@@ -173,11 +173,11 @@ class Operations(Container):
         return Conflicts(n_rows, int(both.sum()), n_rows / max(len(self), 1))
 
     def subset(self, objects: Any) -> Self:
-        """The comparisons among some objects alone, which are numbered anew in the order given.
+        """Return the comparisons among some objects only, numbered in the order given.
 
         Parameters
         ----------
-        objects : array of indices, of names, or of one boolean an object
+        objects : array of indices, of names, or of one boolean per object
             The objects to keep.
 
         Examples
@@ -199,7 +199,7 @@ class Operations(Container):
         return self._of(part.take(inside))
 
     def _object_codes(self, objects: Any) -> np.ndarray:
-        """Distinct indices of objects given by index, name or mask."""
+        """Return distinct indices of objects given by index, name or mask."""
         if isinstance(objects, Iterable) and not isinstance(objects, (str, np.ndarray)):
             objects = list(objects)
         chosen = np.asarray(objects)
@@ -228,7 +228,7 @@ class Operations(Container):
         return codes
 
     def head(self, n: int = 5) -> Self:
-        """The first `n` rows.
+        """Return the first `n` rows.
 
         >>> from nearer import Comparisons
         >>> list(Comparisons([[0, 1, 2], [1, 2, 0]]).head(1))
@@ -237,7 +237,7 @@ class Operations(Container):
         return self[: max(n, 0)]
 
     def quadruplets(self) -> np.ndarray:
-        """The rows as quadruplets of shape (q, 4); a triplet (i, j, k) becomes (i, j, i, k).
+        """Return the rows as quadruplets of shape (q, 4); a triplet (i, j, k) becomes (i, j, i, k).
 
         >>> from nearer import Comparisons
         >>> Comparisons([[0, 1, 2]]).quadruplets()
@@ -247,14 +247,14 @@ class Operations(Container):
 
 
 def _pair_keys(indices: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
-    """One integer for the near pair of each row and one for the far pair, whichever way round they stand."""
+    """Return one integer for the near pair of each row and one for the far pair, whichever way round they stand."""
     anchor = 0 if indices.shape[1] == 3 else 2
     near, far = indices[:, [0, 1]].astype(np.int64), indices[:, [anchor, -1]].astype(np.int64)
     return tuple(pair.min(axis=1) * n_objects + pair.max(axis=1) for pair in (near, far))
 
 
 def _joint_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """One integer for two, without overflow however large they are."""
+    """Return one integer for two, without overflow however large they are."""
     width = int(second.max(initial=0)) + 1
     if (int(first.max(initial=0)) + 1) * width < 2**63:
         return first * width + second
@@ -264,7 +264,7 @@ def _joint_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def units_of(fields: Content, by: str | None) -> np.ndarray:
-    """For every row the number of its unit, 0, 1, ...: rows of one unit stay on one side of any split.
+    """Return the unit of every row, 0, 1, ...: rows of one unit stay on one side of any split.
 
     Units are single rows, or groups, or annotators; where groups and annotators overlap, all rows that a
     chain of shared groups and annotators connects.
@@ -294,7 +294,7 @@ def _connected(groups: np.ndarray, annotators: np.ndarray) -> np.ndarray:
 
 
 def held_out_rows(units: np.ndarray, test_size: Any, random: np.random.Generator) -> np.ndarray:
-    """A mask of the rows in the test part."""
+    """Return a mask of the rows in the test part."""
     target = _target(test_size, len(units))
     sizes = np.bincount(units)
     if len(sizes) < 2:
@@ -311,7 +311,7 @@ def held_out_rows(units: np.ndarray, test_size: Any, random: np.random.Generator
 
 
 def _target(test_size: Any, n_rows: int) -> float:
-    """How many rows the test part should have."""
+    """Return how many rows the test part should have."""
     is_count = isinstance(test_size, (int, np.integer)) and not isinstance(test_size, bool)
     if isinstance(test_size, str) or not 0 < test_size < (n_rows if is_count else 1):
         raise InputError(
@@ -322,7 +322,7 @@ def _target(test_size: Any, n_rows: int) -> float:
 
 
 def fold_of_rows(units: np.ndarray, n_splits: int, random: np.random.Generator) -> np.ndarray:
-    """For every row the number of the fold that tests it."""
+    """Return for every row the number of the fold that tests it."""
     n_units = int(units.max(initial=-1)) + 1
     whole("n_splits", n_splits, at_least=2)
     if n_splits > n_units:

@@ -56,7 +56,7 @@ class Container:
 
     @classmethod
     def _of(cls, fields: Content) -> Self:
-        """A container of fields that are known to be valid."""
+        """Return a container of fields that are known to be valid."""
         new = cls.__new__(cls)
         new._freeze(fields)
         return new
@@ -88,7 +88,7 @@ class Container:
 
     @property
     def weights(self) -> np.ndarray | None:
-        """One float64 weight a row, or None where all weigh 1."""
+        """One float64 weight per row, or None if all weigh 1."""
         return self._fields.weights
 
     @property
@@ -108,12 +108,12 @@ class Container:
 
     @property
     def n_dropped(self) -> int:
-        """How many invalid or undecided rows, or trials, were left out when this object was built."""
+        """How many invalid or undecided rows, or trials, were left out when the object was built."""
         return self._fields.n_dropped
 
     @property
     def ignored_columns(self) -> tuple[str, ...]:
-        """The columns of the file or frame that were not used when this object was built from it."""
+        """The columns of the file or frame that were not used when the object was built from it."""
         return self._fields.ignored_columns
 
     @property
@@ -181,7 +181,7 @@ class Container:
     __hash__ = None
 
     def uncompared(self) -> np.ndarray:
-        """The indices of the objects that are in no comparison.
+        """Return the indices of the objects that are in no comparison.
 
         >>> from nearer import Comparisons
         >>> Comparisons([[0, 1, 3]])
@@ -214,7 +214,7 @@ class Container:
 
 
 def is_frame(data: Any) -> bool:
-    """Whether something is a DataFrame or an Arrow table: its columns have names, and their order says nothing.
+    """Return whether something is a DataFrame or an Arrow table: its columns have names, and their order says nothing.
 
     >>> import pandas as pd
     >>> is_frame(pd.DataFrame({"i": [0]})), is_frame([[0, 1, 2]]), is_frame(pd.Series([0]))

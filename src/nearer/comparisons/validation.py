@@ -52,7 +52,7 @@ class Content(NamedTuple):
     ignored_columns: tuple[str, ...] = ()
 
     def take(self, rows: Any) -> Content:
-        """The fields of some rows (a slice, a mask or positions)."""
+        """Return the fields of some rows (a slice, a mask or positions)."""
         return self._replace(
             indices=np.ascontiguousarray(self.indices[rows]),
             weights=None if self.weights is None else self.weights[rows],
@@ -61,7 +61,7 @@ class Content(NamedTuple):
         )
 
     def with_used_names(self) -> Content:
-        """The same rows without the names of objects that are in none of them."""
+        """Return the same rows without the names of objects that are in none of them."""
         if self.names is None:
             return self
         used = np.unique(self.indices)
@@ -124,7 +124,7 @@ class RowValidator:
 
 
 def faulty(codes: np.ndarray, n_objects: int | None) -> np.ndarray:
-    """Rows that are out of range or compare something with itself.
+    """Return rows that are out of range or compare something with itself.
 
     >>> faulty(np.array([[0, 1, 2], [0, 0, 2], [0, 1, 9]]), 3)
     array([False,  True,  True])
@@ -142,7 +142,7 @@ def faulty(codes: np.ndarray, n_objects: int | None) -> np.ndarray:
 
 
 def faulty_weights(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """Rows whose weight is negative, infinite or missing."""
+    """Return rows whose weight is negative, infinite or missing."""
     if weights is None:
         return np.zeros(n_rows, dtype=bool)
     return ~(np.isfinite(weights) & (weights >= 0))
@@ -191,7 +191,7 @@ def describe(
 
 
 def no_index(cell: Any) -> str:
-    """Say why a cell is no index of an object.
+    """Say why a cell is not the index of an object.
 
     >>> no_index("2.5"), no_index(10**20)
     ("'2.5' is not a whole number", '100000000000000000000 is out of range for the index of an object')
@@ -207,7 +207,7 @@ def no_index(cell: Any) -> str:
 
 
 def _shortened(text: str) -> str:
-    """A long text without its middle."""
+    """Return a long text without its middle."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
 
 
@@ -224,7 +224,7 @@ def fault_error(place: Place, fault: Fault, n_bad: int, n_rows: int) -> InputErr
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell says that there is nothing in it.
+    """Return whether a cell says that there is nothing in it.
 
     >>> is_missing("NA"), is_missing(float("nan")), is_missing(None), is_missing("Nan")
     (True, True, True, False)
@@ -235,7 +235,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def holds_half_a_character(text: str) -> bool:
-    r"""Whether a text holds a lone surrogate, which no file can hold.
+    r"""Return whether a text holds a lone surrogate, which no file can hold.
 
     >>> holds_half_a_character("caf\u00e9"), holds_half_a_character("caf\ud800")
     (False, True)
@@ -244,7 +244,7 @@ def holds_half_a_character(text: str) -> bool:
 
 
 def cannot_be_kept(text: str) -> bool:
-    """Whether a name or label would not come back from every file: some formats cut texts at NUL.
+    """Return whether a name or label would not come back from every file: some formats cut texts at NUL.
 
     >>> cannot_be_kept("tea"), cannot_be_kept("tea" + chr(0))
     (False, True)
@@ -259,7 +259,7 @@ def check_invalid(invalid: str) -> None:
 
 
 def check_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Object names as a tuple of distinct, non-empty strings."""
+    """Return object names as a tuple of distinct, non-empty strings."""
     if names is None:
         return None
     if isinstance(names, str):
@@ -294,7 +294,7 @@ def check_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def check_n_objects(n_objects: int | None, names: Sequence[str] | None) -> int | None:
-    """The number of objects as far as it is known before the rows are seen."""
+    """Return the number of objects as far as it is known before the rows are seen."""
     if n_objects is None:
         return None if names is None else len(names)
     if isinstance(n_objects, bool) or not isinstance(n_objects, (int, np.integer)):
@@ -328,7 +328,7 @@ def refuse_for_names(source: str, first_index: int | None) -> None:
 
 
 def from_zero(codes: np.ndarray, first_index: int | None) -> np.ndarray:
-    """Indices that count from `first_index`, counted from 0.
+    """Return indices that count from `first_index`, counted from 0.
 
     >>> from_zero(np.array([1, 2, 3]), 1)
     array([0, 1, 2])

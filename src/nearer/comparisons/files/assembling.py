@@ -297,7 +297,7 @@ class Assembler:
         return groups
 
     def _weights(self) -> np.ndarray | None:
-        """Weights times counts of answers, None where neither says anything."""
+        """Return weights times counts of answers, None where neither says anything."""
         weights = None if self.weights is None else self.weights.finish()
         counts = None if self.counts is None else self.counts.finish()
         if counts is None:
@@ -306,7 +306,7 @@ class Assembler:
 
 
 def n_survey_rows(rows: Iterable[Sequence[Any]]) -> int:
-    """How many of the first rows are Qualtrics' own: the texts of the questions, then `{"ImportId": ...}` throughout.
+    """Return how many of the first rows are Qualtrics' own: the questions' texts, then `{"ImportId": ...}`.
 
     >>> n_survey_rows([["Which is nearer?"], ['{"ImportId":"QID1"}'], ["left"]])
     2

@@ -46,7 +46,7 @@ class Growing:
         self._array.resize((n_rows, *self._array.shape[1:]), refcheck=False)
 
     def finish(self) -> np.ndarray:
-        """The array, cut to its rows; nothing can be appended without moving it."""
+        """Return the array, cut to its rows; nothing can be appended without moving it."""
         if len(self._array) != self._n:
             self._resize(self._n)
         return self._array
@@ -64,13 +64,13 @@ class Vocabulary:
         self._values = np.array([missing], dtype=dtype)
 
     def values(self, column: pa.Array) -> np.ndarray:
-        """What the cells of a column of strings stand for."""
+        """Return what the cells of a column of strings stand for."""
         column = _dictionary(column)
         table = np.append(self._lookup(column.dictionary), self._values[0])
         return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
     def _lookup(self, cells: pa.Array) -> np.ndarray:
-        """Arrow finds cells much faster than a dict, but reads all that it knows anew at every call."""
+        """Look cells up. Arrow is much faster than a dict, but rebuilds its table at every call."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -106,7 +106,7 @@ class LabelColumn:
         self._is_text = False
 
     def codes(self, column: pa.Array) -> np.ndarray:
-        """Numbers as they are, strings numbered as they come, `UNREADABLE` where missing or not whole."""
+        """Return numbers as they are, strings numbered as they come, `UNREADABLE` where missing or not whole."""
         self._is_text = is_text(column.type)
         return self._cells.values(column) if self._is_text else whole_numbers(column)
 
@@ -121,19 +121,19 @@ class LabelColumn:
         self._rows.append(codes)
 
     def values(self) -> np.ndarray:
-        """Labels as int64 or as strings."""
+        """Return labels as int64 or as strings."""
         table = self._table()
         return self._rows.finish() if table is None else table[self._rows.finish()]
 
     def integers(self) -> np.ndarray:
-        """Labels as int64; strings are numbered in sorted order."""
+        """Return labels as int64; strings are numbered in sorted order."""
         table = self._table()
         if table is not None and table.dtype.kind == "U":
             table = np.argsort(np.argsort(table))
         return self._rows.finish() if table is None else table[self._rows.finish()]
 
     def _table(self) -> np.ndarray | None:
-        """What the codes of strings stand for, None where codes are the labels themselves."""
+        """Return what the codes of strings stand for, None where codes are the labels themselves."""
         if not self._is_text:
             return None
         if not self._typed and all(map(_is_plain_integer, self._labels)):
@@ -142,7 +142,7 @@ class LabelColumn:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type holds strings, perhaps through a dictionary."""
+    """Return whether an Arrow type holds strings, perhaps through a dictionary."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
@@ -151,7 +151,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _dictionary(column: pa.Array) -> pa.Array:
-    """A column of strings as a dictionary array with plain strings in its dictionary."""
+    """Return a column of strings as a dictionary array with plain strings in its dictionary."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
@@ -162,7 +162,7 @@ def _dictionary(column: pa.Array) -> pa.Array:
 
 
 def whole_number(cell: str) -> int:
-    """The whole number that a cell spells, or `UNREADABLE`.
+    """Return the whole number that a cell spells, or `UNREADABLE`.
 
     >>> whole_number(" 7"), whole_number("7.0"), whole_number("7.5") == UNREADABLE
     (7, 7, True)
@@ -176,7 +176,7 @@ def whole_number(cell: str) -> int:
 
 
 def _is_plain_integer(label: str) -> bool:
-    """Whether a label is a number that is written back as it was: 7, but not 007."""
+    """Return whether a label is a number that is written back as it was: 7, but not 007."""
     return (
         len(label) < 18
         and label.isascii()
@@ -186,7 +186,7 @@ def _is_plain_integer(label: str) -> bool:
 
 
 def whole_numbers(column: pa.Array) -> np.ndarray:
-    """Numbers of an Arrow column as int64, `UNREADABLE` where they are missing or not whole."""
+    """Return numbers of an Arrow column as int64, `UNREADABLE` where they are missing or not whole."""
     import pyarrow as pa
 
     kind = column.type
@@ -202,7 +202,7 @@ def whole_numbers(column: pa.Array) -> np.ndarray:
 
 
 def _floats(column: pa.Array) -> np.ndarray:
-    """The numbers of an Arrow column, NaN where they are missing; large ones are rounded, not refused."""
+    """Return the numbers of an Arrow column, NaN where they are missing; large ones are rounded, not refused."""
     import pyarrow as pa
 
     return column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
@@ -271,7 +271,7 @@ class ObjectColumns:
         self._n_rows = 0
 
     def codes(self, columns: Sequence[pa.Array]) -> np.ndarray:
-        """Codes of shape (rows, columns), `UNREADABLE` for what is missing, no number or no known name."""
+        """Return codes of shape (rows, columns), `UNREADABLE` for cells that are missing or unknown."""
         if not any(is_text(column.type) for column in columns):
             return np.column_stack([self._whole(column) for column in columns])
         codes = np.column_stack([self._cells.values(column) for column in columns])
@@ -285,14 +285,14 @@ class ObjectColumns:
         return codes
 
     def _note_text(self, text: np.ndarray, codes: np.ndarray) -> None:
-        """Remember the first cell that is no whole number, for the sentence about it."""
+        """Remember the first cell that is not a whole number, for the error about it."""
         if self._first_text is None and text.any():
             row, column = divmod(int(np.argmax(text)), text.shape[1])
             name = next(islice(self._codes, int(codes[row, column]), None))
             self._first_text = self._n_rows + row, column, name
 
     def codes_of(self, names: Sequence[str]) -> np.ndarray:
-        """Codes of names, `UNREADABLE` where no row has mentioned one, and then the codes equal no row."""
+        """Return codes of names, `UNREADABLE` where no row has mentioned one, and then the codes equal no row."""
         return np.array([self._codes.get(name.strip(), UNREADABLE) for name in names])
 
     def mentioned(self, column: Column) -> np.ndarray:
@@ -327,7 +327,7 @@ class ObjectColumns:
             )
 
     def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:
-        """The names; those that were found are sorted, without those of rows that were left out.
+        """Return the names; those that were found are sorted, without those of rows that were left out.
 
         The indices are changed in place to fit.
         """

@@ -34,10 +34,10 @@ _CHUNK_BYTES = 1 << 21
 def read_csv(
     path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
 ) -> Content:
-    """The comparisons of a delimited text file.
+    """Return the comparisons of a delimited text file.
 
     Columns are first read as the types they seem to have; where that fails, objects and then all columns
-    are read as text, which is slower and tells which cell is wrong. Where Arrow cannot cut the file into cells, it is
+    are read as text, which is slower and shows which cell is wrong. Where Arrow cannot cut the file into cells, it is
     read in chunks, and those that are at fault are cut by hand.
     """
     import pyarrow as pa
@@ -60,7 +60,7 @@ def read_csv(
 
 
 class CsvSource:
-    """A file whose first rows have been looked at: delimiter, header, parts of the columns, kind of cells."""
+    """A file whose first rows have been looked at: delimiter, header, parts of the columns, type of cells."""
 
     def __init__(
         self, path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
@@ -96,7 +96,7 @@ class CsvSource:
         self.numeric = not is_named and all(whole_number(cell) != UNREADABLE for cell in first)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The cells of every row that is not blank, with the number of its line, from 1."""
+        """Yield the cells of every row that is not blank, with the number of its line, from 1."""
         line = 0
         with open_text(self.path) as stream:
             lines = Lines(stream)
@@ -137,7 +137,7 @@ class CsvSource:
             raise error.but(remedy=(*error.remedy, no_header)) from None
 
     def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
-        """The objects of the first row that lacks none."""
+        """Return the objects of the first row that lacks none."""
         for row in rows:
             cells = [row[position].strip() for position in self.layout.objects if position < len(row)]
             if len(cells) == len(self.layout.objects) and not self.missing & set(cells):
@@ -145,7 +145,7 @@ class CsvSource:
         return [""]
 
     def assembler(self) -> Assembler:
-        """A fresh assembler for this file."""
+        """Return a fresh assembler for this file."""
         return Assembler(
             self.layout,
             self.wanted,
@@ -157,14 +157,14 @@ class CsvSource:
         )
 
     def finished(self, assembler: Assembler) -> Content:
-        """The fields of all rows, with a warning where a response seems to have been left out."""
+        """Return the fields of all rows, with a warning where a response seems to have been left out."""
         fields = assembler.finish(self.n_skipped)
         if self.layout.unused:
             warn_of_unused(self.layout, self.columns, self.sample, str(self.path))
         return fields
 
     def batches(self, as_text: TextColumns) -> Iterator[pa.RecordBatch]:
-        """The columns that matter, in the order of their roles."""
+        """Yield the columns that matter, in the order of their roles."""
         from pyarrow import csv as arrow_csv
 
         with arrow_csv.open_csv(
@@ -184,7 +184,7 @@ class CsvSource:
         )
 
     def _parse_options(self) -> Any:
-        """How rows are cut into cells.
+        """Return how rows are cut into cells.
 
         There is no `invalid_row_handler`: a thread of Arrow may let go of it while the interpreter ends, and
         abort the process.
@@ -219,7 +219,7 @@ class CsvSource:
         return [typed.get(role, text) for role in self.layout.roles]
 
     def batches_by_chunk(self) -> Iterator[pa.RecordBatch]:
-        """The columns that matter, as text; a chunk of the file that Arrow cannot cut into cells is cut by hand."""
+        """Yield the columns that matter, as text; a chunk that Arrow cannot cut into cells is cut by hand."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -234,7 +234,7 @@ class CsvSource:
             yield from table.combine_chunks().to_batches()
 
     def _chunks(self) -> Iterator[bytes]:
-        """Parts of the file that end with a line, outside of quotes."""
+        """Yield parts of the file that end with a line, outside of quotes."""
         with open_bytes(self.path) as stream:
             while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
                 while chunk.count(b'"') % 2 and (more := stream.read(_CHUNK_BYTES) + stream.readline()):
@@ -242,7 +242,7 @@ class CsvSource:
                 yield chunk
 
     def _cut_by_hand(self, chunk: bytes, error: Exception, first: bool) -> pa.Table:
-        """The rows of a chunk, without those that are blank or, if the caller wants so, of another length."""
+        """Return the rows of a chunk, without those that are blank or, if the caller wants so, of another length."""
         import pyarrow as pa
 
         text = chunk.decode("utf-8-sig" if first else "utf-8", errors="surrogateescape")
@@ -274,11 +274,11 @@ class CsvSource:
         return Place(str(self.path), line)
 
     def line_of(self, row: int) -> int:
-        """The line of the file on which a row of data starts, from 1."""
+        """Return the line of the file on which a row of data starts, from 1."""
         return next(islice(self.rows(), row + self.n_header_rows, None))[0]
 
     def explained(self, error: Exception) -> InputError:
-        """The sentence for a file that cannot be cut into cells."""
+        """Return the sentence for a file that cannot be cut into cells."""
         for line, cells in self.rows():
             self._check_encoding(line, cells)
             if len(cells) != self.width:
@@ -288,7 +288,7 @@ class CsvSource:
 
 
 def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches joined until they are worth the look-up of their names; the reader's own blocks are small,
+    """Join batches until they are worth the look-up of their names; the reader's own blocks are small,
     because it reads many of them ahead."""
     import pyarrow as pa
 
@@ -303,12 +303,12 @@ def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    """Whether a line is more than blanks."""
+    """Return whether a line is more than blanks."""
     return len(cells) > 1 or bool(cells and cells[0].strip())
 
 
 def delimiter_of(line: str) -> str:
-    """The first of tab, comma, semicolon and blank that cuts a line into three cells or more."""
+    """Return the first of tab, comma, semicolon and blank that cuts a line into three cells or more."""
     for delimiter in _DELIMITERS:
         with suppress(csv.Error):  # a cell longer than any: the reader says so, with the line
             if len(next(csv.reader([line], delimiter=delimiter))) >= 3:
@@ -317,7 +317,7 @@ def delimiter_of(line: str) -> str:
 
 
 def _has_header(rows: Sequence[Sequence[str]], columns: Mapping[str, str | int] | None) -> bool:
-    """Whether the first row names the columns.
+    """Return whether the first row names the columns.
 
     It does where it names known parts; it does not where it holds a number, or where each of its cells
     comes again further down, as objects do. Otherwise it is taken for a header, whose names are then unknown.

@@ -28,7 +28,7 @@ FORMATS = {
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's name stands for.
+    """Return the format that a file's name stands for.
 
     >>> format_of(Path("answers.csv.gz")), format_of(Path("answers.parquet"))
     ('csv', 'parquet')
@@ -58,7 +58,7 @@ def read_fields(
     header: bool | None = None,
     **options: Any,
 ) -> Content:
-    """The content of a file; see `Comparisons.read` for the options, which are those of `Wanted`."""
+    """Return the content of a file; see `Comparisons.read` for the options, which are those of `Wanted`."""
     path = Path(path)
     wanted, kind = Wanted(**options), format_of(path)
     with reading(path):

@@ -26,7 +26,7 @@ Columns = Mapping[str, str | int]
 
 
 def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Content:
-    """The comparisons of a DataFrame; options as for `Wanted`."""
+    """Return the comparisons of a DataFrame; options as for `Wanted`."""
     wanted = Wanted(**options)
     layout = layout_of(_header(frame), columns, Place("the frame"))
     if columns is None and not layout.header and len(layout.objects) == 4:
@@ -51,7 +51,7 @@ def fields_of_given_frame(
     groups: Any = None,
     **options: Any,
 ) -> Content:
-    """The comparisons of a DataFrame where an array might have been given."""
+    """Return the comparisons of a DataFrame where an array might have been given."""
     for role, values in (("weight", weights), ("annotator", annotators), ("group", groups)):
         if values is not None:
             raise InputError(
@@ -74,7 +74,7 @@ def _with_from_frame(step: str | Suggestion) -> str | Suggestion:
 
 
 def questions_of_frame(frame: Any) -> np.ndarray:
-    """The objects of a DataFrame of questions, in their order: anchor, a, b."""
+    """Return the objects of a DataFrame of questions, in their order: anchor, a, b."""
     header = _header(frame)
     try:
         layout = layout_of(header, None, Place("the frame"))
@@ -87,7 +87,7 @@ def questions_of_frame(frame: Any) -> np.ndarray:
 
 
 def says_which_is_odd(frame: Any) -> bool:
-    """Whether the columns of a DataFrame are those of odd-one-out trials."""
+    """Return whether the columns of a DataFrame are those of odd-one-out trials."""
     try:
         return layout_of(_header(frame), None, None).odd_one_out
     except InputError:
@@ -101,7 +101,7 @@ def _header(frame: Any) -> list[Any]:
 def fields_of_records(
     records: Iterable[Mapping[str, Any]], *, columns: Columns | None = None, **options: Any
 ) -> Content:
-    """The comparisons of a list of dicts; options as for `Wanted`."""
+    """Return the comparisons of a list of dicts; options as for `Wanted`."""
     import pyarrow as pa
 
     wanted = Wanted(**options)
@@ -119,19 +119,19 @@ def fields_of_records(
 
 
 def rows_of(batch: pa.RecordBatch | pa.Table) -> Iterator[tuple[Any, ...]]:
-    """The cells of some rows."""
+    """Return the cells of some rows."""
     return zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _sample(frame: Any) -> Iterable[Sequence[Any]]:
-    """The cells of the first rows of a frame."""
+    """Return the cells of the first rows of a frame."""
     if hasattr(frame, "iloc"):
         return frame.iloc[:SAMPLE_ROWS].to_numpy(dtype=object).tolist()
     return rows_of(_as_arrow(frame).slice(0, SAMPLE_ROWS))
 
 
 def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Content:
-    """The comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
+    """Return the comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
     numeric = holds_indices(table.schema, layout, "the table")
     assembler = Assembler(layout, wanted, numeric=numeric, typed=True, place=row_place, source="the table")
     for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
@@ -140,7 +140,7 @@ def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Content:
 
 
 def holds_indices(schema: pa.Schema, layout: Layout, source: str) -> bool:
-    """Whether the columns of objects hold indices; where some hold indices and some names, refuse them."""
+    """Return whether the columns of objects hold indices; where some hold indices and some names, refuse them."""
     import pyarrow as pa
 
     fields = [schema.field(position) for position in range(len(layout.objects))]
@@ -186,12 +186,12 @@ def _as_arrow(frame: Any) -> pa.Table:
 
 
 def _column(values: list[Any], name: str) -> pa.Array:
-    """A list as an Arrow array; a list of numbers and strings together is refused."""
+    """Return a list as an Arrow array; a list of numbers and strings together is refused."""
     import pyarrow as pa
 
     try:
         return pa.array(values)
-    except OverflowError:  # integers of more than 64 bits: rows that can be left out, or be told of
+    except OverflowError:  # integers of more than 64 bits: rows that can be left out, or be named
         return pa.array([rounded(value) for value in values])
     except UnicodeEncodeError:
         halved = (isinstance(value, str) and holds_half_a_character(value) for value in values)
@@ -219,7 +219,7 @@ def _column(values: list[Any], name: str) -> pa.Array:
 
 
 def frame_of(fields: Content) -> pd.DataFrame:
-    """A pandas DataFrame of comparisons."""
+    """Return a pandas DataFrame of comparisons."""
     pandas = optional("pandas", "to_frame")
     columns: dict[str, Any] = {}
     names = None if fields.names is None else np.array(fields.names, dtype=object)
@@ -231,5 +231,5 @@ def frame_of(fields: Content) -> pd.DataFrame:
 
 
 def object_roles(fields: Content) -> tuple[str, ...]:
-    """The names of the columns of objects."""
+    """Return the names of the columns of objects."""
     return TRIPLET if fields.indices.shape[1] == 3 else QUADRUPLET

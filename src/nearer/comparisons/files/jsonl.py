@@ -1,4 +1,4 @@
-"""Reading comparisons from JSON lines: one object a line, with the keys that are column names elsewhere."""
+"""Reading comparisons from JSON lines: one object per line, with the keys that are column names elsewhere."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Content:
-    """The comparisons of a file of JSON lines; the first records say which keys there are."""
+    """Return the comparisons of a file of JSON lines; the first records say which keys there are."""
     import pyarrow as pa
 
     source = JsonSource(path, columns, wanted)
@@ -39,7 +39,7 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
         except (pa.ArrowException, UnicodeDecodeError):
             if by_hand:
                 raise
-            continue  # some value has another type, or is no text: look at every record by itself
+            continue  # some value has another type, or is not text: look at every record by itself
         break
     fields = assembler.finish(source.n_skipped)
     if source.layout.unused:
@@ -71,7 +71,7 @@ class JsonSource:
         self.numeric = not any(isinstance(cell, str) for cell in self._first_objects())
 
     def _first_objects(self) -> list[Any]:
-        """The objects of the first record that lacks none."""
+        """Return the objects of the first record that lacks none."""
         for record in self._peeked()[self.n_survey_rows :]:
             cells = [record.get(self.keys[role]) for role in self.object_roles]
             if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
@@ -79,16 +79,16 @@ class JsonSource:
         return [self.first[role] for role in self.object_roles]
 
     def sample(self) -> Iterator[list[Any]]:
-        """The values of the first records, in the order of their keys."""
+        """Yield the values of the first records, in the order of their keys."""
         return ([record.get(str(key)) for key in self.layout.header] for record in self._peeked())
 
     def _peeked(self) -> list[dict[str, Any]]:
-        """The first records, as far as they can be read; not all of them need have all keys."""
+        """Return the first records, as far as they can be read; not all of them need have all keys."""
         found = (self._record(line, text) for line, text in islice(self._lines(), _PEEKED_LINES))
         return [record for record in found if isinstance(record, dict)]
 
     def assembler(self) -> Assembler:
-        """A fresh assembler for this file."""
+        """Return a fresh assembler for this file."""
         return Assembler(
             self.layout,
             self.wanted,
@@ -99,7 +99,7 @@ class JsonSource:
         )
 
     def batches(self, by_hand: bool) -> Iterator[pa.RecordBatch]:
-        """The values that matter, in the order of their roles."""
+        """Yield the values that matter, in the order of their roles."""
         import pyarrow as pa
         from pyarrow import json as arrow_json
 
@@ -116,7 +116,7 @@ class JsonSource:
             yield from table.select(list(self.keys.values())).to_batches()
 
     def _type(self, role: str) -> pa.DataType:
-        """The Arrow type that the first record suggests."""
+        """Return the Arrow type that the first record suggests."""
         import pyarrow as pa
 
         if role == "weight":
@@ -206,7 +206,7 @@ class JsonSource:
         return None if half is None else self._bad_line(line, f"{half!r} holds half a character")
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Lines that are not blank, with their numbers from 1."""
+        """Yield lines that are not blank, with their numbers from 1."""
         with open_bytes(self.path) as stream:
             lines = Lines(stream)
             for number, text in enumerate(lines, 1):
@@ -215,7 +215,7 @@ class JsonSource:
                     yield number + lines.n_left_out, text
 
     def _chunks(self) -> Iterator[bytes]:
-        """Parts of the file that end with a line."""
+        """Yield parts of the file that end with a line."""
         with open_bytes(self.path) as stream:
             while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
                 if not chunk.isspace():
@@ -226,7 +226,7 @@ class JsonSource:
 
 
 def _text(value: Any) -> str | None:
-    """A scalar as text; anything else counts as missing."""
+    """Return a scalar as text; anything else counts as missing."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, (str, int, float)) else None

@@ -74,7 +74,7 @@ def read_npz(path: Path, wanted: Wanted) -> Content:
 
 
 def _read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The arrays that matter, and the names of all that are there."""
+    """Return the arrays that matter, and the names of all that are there."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {
@@ -131,7 +131,7 @@ def _read_array(path: Path, archive: zipfile.ZipFile, key: str, info: zipfile.Zi
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type that the header of an array declares; later versions are for structures with named fields."""
+    """Return the shape and type in the header of an array; later versions are for structures with named fields."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         shape, _, dtype = np.lib.format.read_array_header_1_0(stream)

@@ -28,7 +28,7 @@ _BLOCK = 1 << 18  # longer than any cell that the csv module reads: none can hol
 
 
 def expands_too_far(n_expanded: int, n_packed: int) -> bool:
-    """Whether packed bytes stand for more than real files of comparisons do.
+    """Return whether packed bytes stand for more than real files of comparisons do.
 
     >>> expands_too_far(10**9, 10**8), expands_too_far(10**9, 10**6)
     (False, True)
@@ -53,12 +53,12 @@ def check_expansion(path: Path) -> None:
 
 
 def open_bytes(path: Path, mode: str = "rb") -> IO[bytes]:
-    """A binary file, unpacked or packed on the way where its name ends in .gz."""
+    """Return a binary file, unpacked or packed on the way where its name ends in .gz."""
     return gzip.open(path, mode, compresslevel=6) if _is_gzip(path) else open(path, mode)  # type: ignore[return-value]
 
 
 def open_text(path: Path) -> TextIO:
-    """A text file to read, without its byte-order mark; bytes that are not UTF-8 become lone surrogates."""
+    """Return a text file to read, without its byte-order mark; bytes that are not UTF-8 become lone surrogates."""
     open_any = gzip.open if _is_gzip(path) else open
     return open_any(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
 
@@ -80,14 +80,14 @@ class Lines(Generic[AnyStr]):
 
 
 def _n_lines(blanks: str | bytes) -> int:
-    """Lines of a block as Python counts them: a text ends one also at a carriage return alone."""
+    """Return lines of a block as Python counts them: a text ends one also at a carriage return alone."""
     if isinstance(blanks, bytes):
         return blanks.count(b"\n")
     return blanks.count("\n") + blanks.count("\r") - blanks.count("\r\n")
 
 
 def arrow_memory(content: bytes) -> pa.BufferReader:
-    """The content in memory of Arrow's own: its threads must not hold what the interpreter takes down as it ends."""
+    """Copy content to Arrow's own memory: its threads must not hold what the interpreter frees as it exits."""
     import pyarrow as pa
 
     return pa.BufferReader(pa.array([content], pa.large_binary()).buffers()[2])
@@ -166,7 +166,7 @@ def _check_file(path: Path) -> None:
 
 
 def _is_of_the_system(error: OSError) -> bool:
-    """Whether the system failed, rather than a decoder: these set no number, or ask for impossible positions."""
+    """Return whether the system failed, not a decoder: these set no number, or ask for impossible positions."""
     return not isinstance(error, gzip.BadGzipFile) and error.errno not in (None, errno.EINVAL)
 
 

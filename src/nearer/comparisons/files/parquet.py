@@ -66,7 +66,7 @@ def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wa
 
 
 def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:
-    """Names and number of objects as the file itself gives them, unless the caller gave some."""
+    """Return names and number of objects as the file itself gives them, unless the caller gave some."""
     text = (schema.metadata or {}).get(b"nearer")
     if text is None:
         return wanted
@@ -77,7 +77,7 @@ def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:
 
 
 def _checked_notes(text: bytes, path: Path) -> tuple[tuple[str, ...] | None, int | None]:
-    """Names and number of objects in what `write` has noted about a parquet file; it may be damaged, too."""
+    """Return names and number of objects in what `write` has noted about a parquet file; it may be damaged, too."""
     try:
         notes = json.loads(text)
         version, names, n_objects = notes["version"], notes["names"], notes["n_objects"]

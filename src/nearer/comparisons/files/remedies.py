@@ -192,7 +192,7 @@ Rows = Iterable[Sequence[Any]]
 
 
 def warn_of_unused(layout: Layout, columns: Mapping[str, str | int] | None, rows: Rows, source: str) -> None:
-    """Warn if columns are said to tell who won, but an unused one looks like the response; `rows` are a sample."""
+    """Warn if columns are said to hold the winner, but an unused one looks like the response; `rows` are a sample."""
     sample = list(islice(rows, SAMPLE_ROWS))
     for at in layout.unused:
         if _looks_like_response(layout, columns or {}, sample, at):
@@ -220,7 +220,7 @@ def _looks_like_response(
 
 
 def _are_codes(codes: set[str], options: Sequence[str], name: object) -> bool:
-    """Whether cells say left or right, are keys, name the options' columns, or are 0, 1 or 2 of nobody knows what."""
+    """Return whether cells say left or right, are keys, name the options' columns, or are 0, 1 or 2."""
     words = {*WORDS, *_KEYS, *(option.lower() for option in options)}
     other = about_response(name) or _OTHER_NUMBERS.search(plain(name))
     return codes <= words or (codes in _NUMBERS and not other)

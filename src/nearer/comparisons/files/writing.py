@@ -21,7 +21,7 @@ _BLOCK_ROWS = 1 << 18
 
 
 def arrow_table(fields: Content, rows: slice) -> pa.Table:
-    """Some rows as a table; names are dictionary-encoded strings."""
+    """Return some rows as a table; names are dictionary-encoded strings."""
     import pyarrow as pa
 
     names = None if fields.names is None else pa.array(fields.names, pa.string())
@@ -71,7 +71,7 @@ def _write_lines(
 
 
 def _texts(column: pa.Array, escape: Callable[[str], str]) -> pa.Array:
-    """A column as text; strings are escaped once for each that is different."""
+    """Return a column as text; strings are escaped once for each that is different."""
     import pyarrow as pa
 
     from nearer.comparisons.files.cells import is_text
@@ -85,7 +85,7 @@ def _texts(column: pa.Array, escape: Callable[[str], str]) -> pa.Array:
 
 
 def _joined(cells: list[pa.Array], pieces: list[str]) -> memoryview:
-    """All rows one after the other: the bytes behind an Arrow array of joined strings are the text itself."""
+    """Return all rows one after the other: the bytes behind an Arrow array of joined strings are the text itself."""
     import pyarrow.compute as pc
 
     parts: list[Any] = [pieces[0]]
@@ -100,7 +100,7 @@ def _json_pieces(roles: list[str]) -> list[str]:
 
 
 def _csv_cell(cell: str, delimiter: str, path: Path, names: Sequence[str]) -> str:
-    """A cell with quotes where it needs them."""
+    """Return a cell with quotes where it needs them."""
     if cell != cell.strip() or (cell in MISSING and cell not in names):
         raise InputError(
             f"a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is there",

@@ -356,7 +356,7 @@ def test_a_report_draws_a_kernel_in_the_dimensions_wanted(answers):
 def test_ctrl_c_keeps_what_was_learned_and_it_can_go_on(start, process, tmp_path):
     process("simulate", "--objects", 60, "--comparisons", 300_000, "--noise", 0.2, "--out", "many.csv")
     fit = start("fit", "many.csv", "--model", "online", "--test-size", 0, "--json")
-    fit.screen.wait_for(r" [1-9]\d+/300000")
+    fit.screen.wait_for(r" [1-9]\d?%")
     fit.send_signal(signal.SIGINT)
     facts = json.loads(fit.stdout.read())
     assert fit.wait(timeout=60) == 130

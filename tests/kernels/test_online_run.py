@@ -12,6 +12,7 @@ import pytest
 import nearer
 from nearer import OnlineKernel
 from nearer.datasets import planted
+from nearer.errors import InputError
 from nearer.kernels import _learning
 from nearer.solvers import Progress, Result
 
@@ -155,6 +156,16 @@ def test_files_and_copies_continue_the_history(name, answers, tmp_path):
             np.testing.assert_array_equal(other.result_.history[column], model.result_.history[column])
     model.fit(answers[:300])
     np.testing.assert_array_equal(model.result_.history["n_seen"], [256, 300])
+
+
+@pytest.mark.parametrize("column", ["epoch", "evaluations"])
+@pytest.mark.parametrize("value", [np.nan, -1, 2**63 - 1])
+def test_files_whose_history_does_not_count_are_refused(column, value, answers, tmp_path):
+    model = form("rank").fit(answers[:300])
+    history = model.result_.history
+    history[column] = np.full(len(history[column]), value)
+    with pytest.raises(InputError, match=column):
+        nearer.save(model, tmp_path / "model.nearer")
 
 
 def test_no_answers_leave_an_empty_history():

@@ -304,6 +304,11 @@ class OnlineKernel(KeepsAnswers, HeldKernel, BaseEstimator):
         need(columns in (3, 4), f"kept_indices_ has {columns} columns, not 3 or 4")
         need(len(self.kept_weights_) in (0, count), f"{count} answers have {len(self.kept_weights_)} weights")
         need(count <= self.n_seen_, f"{count} answers are kept of {self.n_seen_}")
+        history = self.result_.history if hasattr(self, "result_") else {}
+        for name in ("epoch", "evaluations") if history else ():
+            column = history[name]
+            sound = column.dtype.kind == "i" and (column >= 0).all() and (column < 2**62).all()
+            need(bool(sound), f"the column {name} of result_ does not count")
 
     def _begin(self, comparisons: Comparisons) -> None:
         n = n_at_start(self.n_objects, comparisons)

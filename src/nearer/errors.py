@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
@@ -108,13 +109,14 @@ class Explained:
     def __init__(
         self,
         problem: str,
+        remedy: str | Remedy = (),
         *,
         parameter: str | None = None,
-        place: Place | None = None,
-        remedy: str | Remedy = (),
+        place: Place | str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__(problem)  # type: ignore[call-arg]
-        self.problem, self.parameter, self.place = problem, parameter, place
+        self.problem, self.parameter = problem, parameter
+        self.place = place if place is None or isinstance(place, Place) else Place(os.fspath(place))
         self.remedy = (remedy,) if isinstance(remedy, str) else tuple(remedy)
 
     def __str__(self) -> str:
@@ -149,12 +151,12 @@ class InputError(Explained, ValueError):
     ----------
     problem : str
         What is wrong; it continues the sentence that the parameter's name begins, if there is one.
-    parameter : str, optional
-        The parameter whose value is wrong.
-    place : Place, optional
-        Where in the data the problem is.
     remedy : str or sequence of str and Suggestion, optional
         What to do, each entry an alternative.
+    parameter : str, optional
+        The parameter whose value is wrong.
+    place : Place or path, optional
+        Where in the data the problem is.
 
     Examples
     --------

@@ -44,15 +44,9 @@ def read_questions(
 
     kind = format_of(path)
     if kind == "npz":
-        raise InputError(
-            "questions are a table",
-            place=Place(str(path)),
-            remedy="convert the file to csv, parquet or jsonl",
-        )
+        raise InputError("questions are a table", "convert the file to csv, parquet or jsonl", place=path)
     if header is not None and kind != "csv":
-        raise InputError(
-            "is for csv, tsv and txt files", parameter="header", place=Place(str(path)), remedy="leave it out"
-        )
+        raise InputError("is for csv, tsv and txt files", "leave it out", parameter="header", place=path)
     with reading(path):
         if kind == "csv":
             return _read_text(path, estimator, columns, header, first_index)
@@ -149,7 +143,7 @@ def _from_table(
     from nearer.comparisons import Comparisons
 
     if not table.num_rows:
-        raise InputError("there are no questions", place=Place(str(path)))
+        raise InputError("there are no questions", place=path)
     layout = _asked(
         layout_of(table.column_names, columns or shown_columns(table.column_names), Place(str(path))), path
     )
@@ -192,9 +186,7 @@ def _asked(layout: Layout, path: Path) -> Layout:
     """Return the objects alone: a response would turn rows round or leave them out."""
     if layout.odd_one_out:
         raise InputError(
-            "these are odd-one-out trials",
-            place=Place(str(path)),
-            remedy="ask questions with columns anchor, a, b",
+            "these are odd-one-out trials", "ask questions with columns anchor, a, b", place=path
         )
     return Layout(layout.objects)
 

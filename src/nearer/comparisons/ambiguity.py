@@ -50,14 +50,14 @@ class ResponseDoubts:
         if len(self._values) > _MOST_CODES and not self._as_objects():
             doubt = f"are never negative, as if {self._first} always won"
             ways = [f"write negative numbers for {self._second}", *ways]
-        return InputError(f"the responses ({self._shown()}) {doubt}", remedy=ways)
+        return InputError(f"the responses ({self._shown()}) {doubt}", ways)
 
     def of_signs(self) -> InputError | None:
         """Return the doubt about signs that are 0 or 1."""
         if self._values != {0.0, 1.0}:
             return None
         ways = [self._zero_second(), self._zero_undecided(), instead(self._from_zero())]
-        return InputError("the responses are all 0 or 1, where 0 may mean several things", remedy=ways)
+        return InputError("the responses are all 0 or 1, where 0 may mean several things", ways)
 
     def of_positions(self) -> InputError | None:
         """Return the doubt about positions that seem to count from 0."""
@@ -69,8 +69,8 @@ class ResponseDoubts:
             return None
         return InputError(
             f"is 'position', but the responses ({self._shown()}) are not the positions 1 and 2",
+            [instead(self._from_zero()), instead(self._zero_second())],
             parameter="coding",
-            remedy=[instead(self._from_zero()), instead(self._zero_second())],
         )
 
     def _as_objects(self) -> list[Suggestion]:
@@ -138,8 +138,8 @@ class TrialDoubts:
         if coding == "signs":
             raise InputError(
                 "is 'signs', which is for questions with two answers",
+                "leave it out for odd-one-out trials",
                 parameter="coding",
-                remedy="leave it out for odd-one-out trials",
             )
         self._coding, self._columns = coding, [option_words(name) for name in columns]
         self._doubt: Where | None = None  # the first cell with two readings
@@ -187,7 +187,7 @@ class TrialDoubts:
         ways = ways or [self.any_codes()]
         if self._coding is not None:
             ways = [instead(way) for way in ways]
-        raise InputError(problem, place=place, remedy=ways)
+        raise InputError(problem, ways, place=place)
 
     def _from_zero(self) -> Suggestion:
         first, second, third = self._columns

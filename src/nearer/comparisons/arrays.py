@@ -222,9 +222,7 @@ def as_labels(values: ArrayLike, n_rows: int, what: str) -> np.ndarray:
     if array.dtype.kind in "iuf" and bool(np.all(np.isfinite(array) & (array == np.floor(array)))):
         if array.size and float(np.abs(array).max()) >= (2**63 if array.dtype.kind in "iu" else 2**53):
             raise InputError(
-                "hold numbers that are too large to be told apart",
-                parameter=what,
-                remedy="give them as strings",
+                "hold numbers that are too large to be told apart", "give them as strings", parameter=what
             )
         return array.astype(np.int64)
     raise InputError(
@@ -248,7 +246,7 @@ def check_texts(values: Any, array: np.ndarray, what: str) -> None:
     if row is None:
         row = next(_unkept(array), None)
     if row is not None:
-        raise InputError(f"the {what} hold {UNKEPT}", place=row_place(row), remedy="correct this row")
+        raise InputError(f"the {what} hold {UNKEPT}", "correct this row", place=row_place(row))
 
 
 def _first_nul(values: Any) -> int | None:

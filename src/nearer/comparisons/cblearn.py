@@ -20,7 +20,7 @@ def questions_and_responses(query: Any, response: Any) -> tuple[np.ndarray, np.n
     n_objects = None
     if _is_sparse(query):
         if response is not None:
-            raise InputError("is in the sparse tensor itself", parameter="response", remedy="leave it out")
+            raise InputError("is in the sparse tensor itself", "leave it out", parameter="response")
         query, response, n_objects = _tensor_entries(query)
     rows = as_rows(query)
     if response is None:
@@ -67,8 +67,8 @@ def to_cblearn(fields: Content, format: Format) -> Any:
     if format in ("list-order", "list-boolean") and counts.sum() > _MOST_LISTED:
         raise InputError(
             f"{format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows",
+            [Suggestion("format", "list-count"), "leave the weights out"],
             parameter="format",
-            remedy=[Suggestion("format", "list-count"), "leave the weights out"],
         )
     if format == "list-order":
         return np.repeat(rows, counts, axis=0)
@@ -91,8 +91,8 @@ def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
         row = int(np.argmax(broken))
         raise InputError(
             f"the weight {weights[row]} is not a whole number, and cblearn knows only counts of answers",
+            "round the weights or leave them out",
             place=Place(row=row),
-            remedy="round the weights or leave them out",
         )
     if weights.sum() > _MOST_ANSWERS:
         raise InputError(

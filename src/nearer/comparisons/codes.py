@@ -36,9 +36,7 @@ def check_codes(codes: Mapping[str, Any] | None, *others: object) -> None:
             )
     if any(other is not None for other in others):
         raise InputError(
-            "says all that coding and zero could say",
-            parameter="codes",
-            remedy="leave out the one or the others",
+            "says all that coding and zero could say", "leave out the one or the others", parameter="codes"
         )
     Codes(codes, ODD_ONES)
 
@@ -64,9 +62,7 @@ class Codes:
     def _add(self, code: str, value: float, meaning: str) -> None:
         if self._exact.get(code, value) != value:
             raise InputError(
-                f"has {code!r} for two answers, one of them {meaning!r}",
-                parameter="codes",
-                remedy="give it once",
+                f"has {code!r} for two answers, one of them {meaning!r}", "give it once", parameter="codes"
             )
         self._exact[code] = value
         loose = code.casefold()
@@ -191,8 +187,8 @@ def codes_for(codes: Mapping[str, Any], parts: Collection[str], what: str) -> No
         if meaning not in (*parts, "undecided"):
             raise InputError(
                 f"has the key {meaning!r}, but {what} have {', '.join(parts)}",
+                "leave it out",
                 parameter="codes",
-                remedy="leave it out",
             )
 
 

@@ -101,8 +101,8 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
         row = full[texts.index(not texts[0])][0]
         raise InputError(
             "some lists give objects by name and others by index",
+            "use one or the other",
             place=row_place(row),
-            remedy="use one or the other",
         )
     return np.concatenate([part for _, part in full])
 
@@ -145,8 +145,8 @@ def picked_of(shown: np.ndarray, offered: Lists, picks: np.ndarray, picked: List
     if lost.any():
         raise InputError(
             "holds an object that is not among those shown",
+            "correct the lists of shown and chosen objects",
             parameter="chosen",
             place=row_place(int(np.argmax(lost))),
-            remedy="correct the lists of shown and chosen objects",
         )
     return same.any(axis=2)

@@ -224,7 +224,7 @@ class Operations(Container):
                 parameter="objects",
             )
         if len(np.unique(codes)) < len(codes):
-            raise InputError("holds an object twice", parameter="objects", remedy="name every object once")
+            raise InputError("holds an object twice", "name every object once", parameter="objects")
         return codes
 
     def head(self, n: int = 5) -> Self:
@@ -274,8 +274,8 @@ def units_of(fields: Content, by: str | None) -> np.ndarray:
     if by == "annotator" and fields.annotators is None:
         raise InputError(
             "is 'annotator', but the comparisons have no annotators",
+            "give them or leave it out",
             parameter="by",
-            remedy="give them or leave it out",
         )
     labels = [fields.groups] if by is None else [fields.groups, fields.annotators]
     known = [np.unique(label, return_inverse=True)[1] for label in labels if label is not None]
@@ -300,7 +300,7 @@ def held_out_rows(units: np.ndarray, test_size: Any, random: np.random.Generator
     if len(sizes) < 2:
         raise InputError(
             f"{counted(len(units), 'comparison')} in {counted(len(sizes), 'group')} cannot be split",
-            remedy="give at least two rows, groups or annotators",
+            "give at least two rows, groups or annotators",
         )
     order = random.permutation(len(sizes))
     filled = np.cumsum(sizes[order])

@@ -61,8 +61,8 @@ def check_meaning(coding: str | None, zero: str | None, codes: Mapping[str, Any]
     if zero is not None and coding not in (None, "signs"):
         raise InputError(
             f"is {zero!r}, which goes with the coding 'signs', not {coding!r}",
+            "leave one out",
             parameter="zero",
-            remedy="leave one out",
         )
 
 
@@ -261,10 +261,10 @@ class Unread:
             return
         problem = f"{self._n} of {self._n_there} answers, such as {self._first_cell}, cannot be read"
         if invalid == "error":
-            raise InputError(problem, place=place(self.first_row), remedy=reader.remedy(self.cells))
+            raise InputError(problem, reader.remedy(self.cells), place=place(self.first_row))
         if not reader.has_codes:  # with codes, any other answer may go
             remedy = reader.remedy(self.cells)
-            warn(InputWarning(f"{problem} and were left out", place=Place(source or None), remedy=remedy))
+            warn(InputWarning(f"{problem} and were left out", remedy, place=Place(source or None)))
 
 
 def _of_usable(usable: np.ndarray, *readings: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -289,11 +289,11 @@ def _refuse_clash(clash: np.ndarray, place: Where) -> None:
     if clash.any():
         raise InputError(
             "the response could be a position or the name of an object",
-            place=place(int(np.argmax(clash))),
-            remedy=[
+            [
                 Suggestion("coding", "position", "if it says where the option was"),
                 Suggestion("coding", "object", "if it names the object chosen"),
             ],
+            place=place(int(np.argmax(clash))),
         )
 
 

@@ -231,9 +231,9 @@ def check_numbers(comparisons: Container, file: str | None = None) -> None:
     if n_objects > max(_MANY_OBJECTS, _OBJECTS_PER_ROW * count):
         raise InputError(
             f"{n_objects:,} objects are too many for {counted(count, 'comparison')}",
-            place=None if file is None else Place(file),
-            remedy="if indices are numbers such as a database's, give names instead (array.astype(str) in Python, a "
+            "if indices are numbers such as a database's, give names instead (array.astype(str) in Python, a "
             "letter before each number in a file)",
+            place=None if file is None else Place(file),
         )
 
 

@@ -218,8 +218,8 @@ def fault_error(place: Place, fault: Fault, n_bad: int, n_rows: int) -> InputErr
         problem, them, these = f"{problem}, the first of {n_bad} invalid rows among {n_rows}", "them", "them"
     return InputError(
         problem,
+        [f"correct {these}", *fault.remedy, Suggestion("invalid", "drop", f"to leave {them} out")],
         place=replace(place, column=fault.column),
-        remedy=[f"correct {these}", *fault.remedy, Suggestion("invalid", "drop", f"to leave {them} out")],
     )
 
 
@@ -268,22 +268,18 @@ def check_names(names: Iterable[str] | None) -> tuple[str, ...] | None:
     for position, name in enumerate(result):
         if not isinstance(name, str):
             raise InputError(
-                f"holds {name!r} at position {position}",
-                parameter="names",
-                remedy="pass strings, such as str(name)",
+                f"holds {name!r} at position {position}", "pass strings, such as str(name)", parameter="names"
             )
         if not name or "\0" in name:
             raise InputError(
                 f"holds {name!r} at position {position}",
+                "give names that are not empty and free of NUL characters",
                 parameter="names",
-                remedy="give names that are not empty and free of NUL characters",
             )
     result = tuple(map(str, result))  # numpy's own strings become plain ones
     if len(set(result)) < len(result):
         twice = Counter(result).most_common(1)[0][0]
-        raise InputError(
-            f"holds {twice!r} twice", parameter="names", remedy="give every object a different name"
-        )
+        raise InputError(f"holds {twice!r} twice", "give every object a different name", parameter="names")
     try:
         "".join(result).encode()
     except UnicodeEncodeError as error:
@@ -304,8 +300,8 @@ def check_n_objects(n_objects: int | None, names: Sequence[str] | None) -> int |
     if names is not None and len(names) != n_objects:
         raise InputError(
             f"is {n_objects}, but there are {len(names)} names",
+            "leave it out or correct it",
             parameter="n_objects",
-            remedy="leave it out or correct it",
         )
     return int(n_objects)
 
@@ -321,9 +317,9 @@ def refuse_for_names(source: str, first_index: int | None) -> None:
     if first_index is not None:
         raise InputError(
             "is for objects given by index, but these have names",
+            "leave it out",
             parameter="first_index",
-            place=Place(source),
-            remedy="leave it out",
+            place=source,
         )
 
 
@@ -343,10 +339,10 @@ def warn_of_one(source: str, indices: np.ndarray) -> None:
     warn(
         InputWarning(
             "the smallest index is 1, so object 0 is in no comparison",
-            place=Place(source),
-            remedy=[
+            [
                 Suggestion("first_index", 1, "if the objects are counted from 1"),
                 Suggestion("first_index", 0, "if they are not"),
             ],
+            place=source,
         )
     )

@@ -127,9 +127,9 @@ class Assembler:
         if wanted.codes is not None:
             raise InputError(
                 "is for a column of responses or odd ones, and none is known by its name",
+                ["leave it out", Suggestion("columns", {"response": ...})],
                 parameter="codes",
-                place=Place(self.source),
-                remedy=["leave it out", Suggestion("columns", {"response": ...})],
+                place=self.source,
             )
         return None
 

@@ -319,11 +319,8 @@ class ObjectColumns:
             row, at, cell = self._first_text
             raise InputError(
                 f"{no_index(cell)}, while the column {numbers[0]!r} holds nothing but indices",
+                ["use indices or names throughout", Suggestion("names", [...], "if those numbers are names")],
                 place=replace(place(row), column=columns[at]),
-                remedy=[
-                    "use indices or names throughout",
-                    Suggestion("names", [...], "if those numbers are names"),
-                ],
             )
 
     def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:

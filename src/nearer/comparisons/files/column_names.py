@@ -154,8 +154,8 @@ def series_of(names: Sequence[str], odd: int, place: Place | None) -> tuple[int,
             some, others = ([names[at] for at in columns] for columns in sorted(found)[:2])
             raise InputError(
                 f"the columns {', '.join(some)} and {', '.join(others)} could both be the objects shown",
+                [Suggestion("columns", dict.fromkeys(("a", "b", "c", "odd"), ...), "to choose")],
                 place=place,
-                remedy=[Suggestion("columns", dict.fromkeys(("a", "b", "c", "odd"), ...), "to choose")],
             )
         if found:
             return found.pop()
@@ -180,8 +180,8 @@ def options_of(names: Sequence[str], free: Collection[int], place: Place | None)
         some, others = (" and ".join(names[at] for at in pair) for pair in sorted(found)[:2])
         raise InputError(
             f"the columns {some}, and {others}, could both be the options",
+            [Suggestion("columns", dict.fromkeys(("a", "b", "response"), ...), "to choose")],
             place=place,
-            remedy=[Suggestion("columns", dict.fromkeys(("a", "b", "response"), ...), "to choose")],
         )
     return found.pop() if found else None
 

@@ -130,9 +130,9 @@ class _Header:
             return where
         raise InputError(
             f"names {where!r} for {role!r}, but there is no such column",
+            f"the columns are {remedies.listed(self.header)}",
             parameter="columns",
             place=self.place,
-            remedy=f"the columns are {remedies.listed(self.header)}",
         )
 
     def find(self, role: str, aliases: Sequence[str] | None = None) -> int | None:
@@ -153,8 +153,8 @@ class _Header:
             both = " and ".join(repr(self.header[position]) for position in found[:2])
             raise InputError(
                 f"the columns {both} could both be {role!r}",
+                [Suggestion("columns", {role: ...}, "to choose")],
                 place=self.place,
-                remedy=[Suggestion("columns", {role: ...}, "to choose")],
             )
         return found[0] if found else None
 

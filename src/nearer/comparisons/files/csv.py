@@ -71,10 +71,10 @@ class CsvSource:
         with open_text(path) as stream:
             start = next((line for line in Lines(stream) if line.strip()), "")
         if not start:
-            raise InputError("the file is empty", place=Place(str(path)), remedy="write comparisons to it")
+            raise InputError("the file is empty", "write comparisons to it")
         if max(map(start.count, _DELIMITERS)) > _MOST_COLUMNS:
             problem = f"the first line has more than {_MOST_COLUMNS:,} cells"
-            raise InputError(problem, place=Place(str(path)), remedy="is this a table?")
+            raise InputError(problem, "is this a table?")
         self.delimiter = delimiter_of(start)
         peeked = list(islice(self.rows(), _PEEKED_ROWS))
         first_line, rows = peeked[0][0], [cells for _, cells in peeked]
@@ -87,7 +87,7 @@ class CsvSource:
         data = rows[self.n_header_rows :]
         self.layout = self._layout(rows[0], data, self._place(first_line))
         if not data:
-            raise InputError("there is a header but no comparison below it", place=Place(str(path)))
+            raise InputError("there is a header but no comparison below it")
         # a cell of the header may go over several lines, and blank ones may follow
         self.n_header_lines = peeked[self.n_header_rows][0] - 1 if self.has_header else 0
         self.sample = data[:SAMPLE_ROWS]
@@ -108,16 +108,14 @@ class CsvSource:
                     # a quoted cell may go over several lines: the next row starts after it
                     line = reader.line_num + lines.n_left_out
             except csv.Error as error:
-                raise InputError(
-                    str(error), place=self._place(line + 1), remedy="correct this line"
-                ) from None
+                raise InputError(str(error), "correct this line", place=self._place(line + 1)) from None
 
     def _check_encoding(self, line: int, cells: Sequence[str]) -> None:
         try:
             "".join(cells).encode()
         except UnicodeEncodeError:
             raise InputError(
-                "the text is not UTF-8", place=self._place(line), remedy="save the file as UTF-8"
+                "the text is not UTF-8", "save the file as UTF-8", place=self._place(line)
             ) from None
 
     def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: Place) -> Layout:
@@ -266,8 +264,8 @@ class CsvSource:
     def _ragged(self, line: int, cells: Sequence[str]) -> InputError:
         return InputError(
             f"{len(cells)} cells where the first line has {self.width}",
+            ["correct this line", Suggestion("invalid", "drop", "to leave it out")],
             place=self._place(line),
-            remedy=["correct this line", Suggestion("invalid", "drop", "to leave it out")],
         )
 
     def _place(self, line: int) -> Place:
@@ -284,7 +282,7 @@ class CsvSource:
             if len(cells) != self.width:
                 return self._ragged(line, cells)
         problem = str(error).splitlines()[0]
-        return InputError(problem, place=Place(str(self.path)), remedy="is this a text file with columns?")
+        return InputError(problem, "is this a text file with columns?")
 
 
 def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

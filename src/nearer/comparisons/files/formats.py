@@ -14,7 +14,7 @@ from nearer._utils.files import replacing
 from nearer.comparisons.files.assembling import Wanted
 from nearer.comparisons.files.opening import reading
 from nearer.comparisons.validation import Content
-from nearer.errors import InputError, Place
+from nearer.errors import InputError
 
 FORMATS = {
     ".csv": "csv",
@@ -38,15 +38,11 @@ def format_of(path: Path) -> str:
         ending = path.with_suffix("").suffix.lower()
         if FORMATS.get(ending) not in ("csv", "jsonl"):
             raise InputError(
-                "only csv, tsv, txt and jsonl files can be gzipped",
-                place=Place(str(path)),
-                remedy="choose such a name",
+                "only csv, tsv, txt and jsonl files can be gzipped", "choose such a name", place=path
             )
     if ending not in FORMATS:
         raise InputError(
-            f"the ending {ending!r} is not known",
-            place=Place(str(path)),
-            remedy=f"use one of {', '.join(FORMATS)}",
+            f"the ending {ending!r} is not known", f"use one of {', '.join(FORMATS)}", place=path
         )
     return FORMATS[ending]
 
@@ -92,7 +88,7 @@ def _read_any(
 
 
 def _not_for(path: Path, parameter: str, what: str) -> InputError:
-    return InputError(f"is for {what}", parameter=parameter, place=Place(str(path)), remedy="leave it out")
+    return InputError(f"is for {what}", "leave it out", parameter=parameter)
 
 
 def write_fields(fields: Content, path: str | os.PathLike[str]) -> None:

@@ -55,9 +55,7 @@ def fields_of_given_frame(
     for role, values in (("weight", weights), ("annotator", annotators), ("group", groups)):
         if values is not None:
             raise InputError(
-                "must be a column of the frame",
-                parameter=f"{role}s",
-                remedy=f"add the column {role!r} to the frame",
+                "must be a column of the frame", f"add the column {role!r} to the frame", parameter=f"{role}s"
             )
     try:
         return fields_of_frame(frame, n_objects=n_objects, **options)
@@ -152,8 +150,8 @@ def holds_indices(schema: pa.Schema, layout: Layout, source: str) -> bool:
     if len(kinds) == 2:
         raise InputError(
             f"the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers",
-            place=Place(source),
-            remedy="use indices or names throughout",
+            "use indices or names throughout",
+            place=source,
         )
     return True not in kinds
 
@@ -180,8 +178,7 @@ def _as_arrow(frame: Any) -> pa.Table:
 
         return from_dataframe(frame)
     raise InputError(
-        f"a {type(frame).__name__} is not a table",
-        remedy="pass a DataFrame of pandas or polars, or an Arrow table",
+        f"a {type(frame).__name__} is not a table", "pass a DataFrame of pandas or polars, or an Arrow table"
     )
 
 
@@ -197,9 +194,7 @@ def _column(values: list[Any], name: str) -> pa.Array:
         halved = (isinstance(value, str) and holds_half_a_character(value) for value in values)
         row = next((row for row, is_halved in enumerate(halved) if is_halved), 0)
         raise InputError(
-            f"{values[row]!r} holds half a character",
-            place=Place(row=row, column=name),
-            remedy="correct this row",
+            f"{values[row]!r} holds half a character", "correct this row", place=Place(row=row, column=name)
         ) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         texts = [isinstance(value, str) for value in values if value is not None]
@@ -213,8 +208,8 @@ def _column(values: list[Any], name: str) -> pa.Array:
         )
         raise InputError(
             f"the column mixes numbers and names, here {values[odd]!r}",
+            "use one or the other",
             place=Place(row=odd, column=name),
-            remedy="use one or the other",
         ) from None
 
 

@@ -54,7 +54,7 @@ class JsonSource:
         self.path, self.wanted, self.n_skipped = path, wanted, 0
         line, text = next(self._lines(), (0, b""))
         if not line:
-            raise InputError("the file is empty", place=Place(str(path)), remedy="write comparisons to it")
+            raise InputError("the file is empty", "write comparisons to it")
         record = self._record(line, text)
         if isinstance(record, InputError):
             raise record
@@ -154,8 +154,8 @@ class JsonSource:
             if isinstance(cell, (int, float)) and not is_missing(cell):
                 raise InputError(
                     f"the object {cell!r} is a number, but others have names",
+                    ["use indices or names throughout", f'write "{cell}" if that is its name'],
                     place=replace(self._place(line), column=self.keys[role]),
-                    remedy=["use indices or names throughout", f'write "{cell}" if that is its name'],
                 )
 
     def _batch(self, records: list[dict[str, Any]]) -> pa.RecordBatch:
@@ -182,9 +182,7 @@ class JsonSource:
         try:
             record = json.loads(text)
         except UnicodeDecodeError:
-            return InputError(
-                "the text is not UTF-8", place=self._place(line), remedy="save the file as UTF-8"
-            )
+            return InputError("the text is not UTF-8", "save the file as UTF-8", place=self._place(line))
         except (ValueError, RecursionError):
             record = None
         if isinstance(record, dict):
@@ -197,7 +195,7 @@ class JsonSource:
 
     def _bad_line(self, line: int, problem: str) -> InputError:
         leave_out = Suggestion("invalid", "drop", "to leave it out")
-        return InputError(problem, place=self._place(line), remedy=["correct this line", leave_out])
+        return InputError(problem, ["correct this line", leave_out], place=self._place(line))
 
     def _not_text(self, line: int, record: Mapping[str, Any]) -> InputError | None:
         """The sentence about half a character: an escape such as \\ud800 without its other half."""

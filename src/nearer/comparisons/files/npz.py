@@ -44,11 +44,10 @@ def read_npz(path: Path, wanted: Wanted) -> Content:
     if key is None:
         raise InputError(
             f"there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(all_keys)}",
-            place=Place(str(path)),
-            remedy="rename one or load the file with numpy",
+            "rename one or load the file with numpy",
         )
     if not len(content[key]):
-        raise InputError(f"the array {key!r} holds no comparison", place=Place(str(path)))
+        raise InputError(f"the array {key!r} holds no comparison")
     names, n_objects = wanted.names, wanted.n_objects
     if names is None and "names" in content:
         names = tuple(content["names"].tolist())
@@ -88,11 +87,7 @@ def _read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
     except (ValueError, TypeError, SyntaxError, TokenError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            "this is not an npz file of plain arrays",
-            place=Place(str(path)),
-            remedy="write it with numpy.savez",
-        ) from error
+        raise InputError("this is not an npz file of plain arrays", "write it with numpy.savez") from error
     return found, list(members)
 
 
@@ -100,8 +95,7 @@ def _check_size(path: Path, members: list[zipfile.ZipInfo]) -> None:
     if expands_too_far(sum(info.file_size for info in members), path.stat().st_size):
         raise InputError(
             f"the arrays unpack to more than {MOST_TIMES} times the size of the file",
-            place=Place(str(path)),
-            remedy="if you trust it, load it with numpy and write it with numpy.savez, which does not pack",
+            "if you trust it, load it with numpy and write it with numpy.savez, which does not pack",
         )
 
 
@@ -112,14 +106,12 @@ def _read_array(path: Path, archive: zipfile.ZipFile, key: str, info: zipfile.Zi
         if len(shape) != expected.n_dimensions:
             raise InputError(
                 f"the array {key!r} has the shape {shape}, but it should have {expected.n_dimensions} dimensions",
-                place=Place(str(path)),
-                remedy="write it with numpy.savez again",
+                "write it with numpy.savez again",
             )
         if dtype.kind not in expected.kinds:
             raise InputError(
                 f"the array {key!r} holds {dtype}, which is not {expected.words}",
-                place=Place(str(path)),
-                remedy="convert it to a plain array of these and write it with numpy.savez",
+                "convert it to a plain array of these and write it with numpy.savez",
             )
         n_bytes = math.prod(shape) * dtype.itemsize
         if min(shape, default=1) < 0 or not dtype.itemsize or stream.tell() + n_bytes != info.file_size:

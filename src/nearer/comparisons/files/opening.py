@@ -17,7 +17,7 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, AnyStr, Generic, TextIO
 
-from nearer.errors import InputError, Place
+from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,8 +47,7 @@ def check_expansion(path: Path) -> None:
             if expands_too_far(n_expanded, packed.tell()):
                 raise InputError(
                     f"the file unpacks to more than {MOST_TIMES} times its size",
-                    place=Place(str(path)),
-                    remedy="if you trust it, unpack it with gunzip and read the result",
+                    "if you trust it, unpack it with gunzip and read the result",
                 )
 
 
@@ -144,8 +143,8 @@ def reading(path: Path) -> Iterator[None]:
         if isinstance(error, MemoryError):
             raise InputError(
                 "the file needs more memory than there is",
-                place=Place(str(path)),
-                remedy=["split it", "correct the sizes it declares"],
+                ["split it", "correct the sizes it declares"],
+                place=path,
             ) from error
         if not (isinstance(error, _DAMAGE) or type(error).__module__.startswith("pyarrow")):
             raise
@@ -156,11 +155,7 @@ def _check_file(path: Path) -> None:
     """Refuse what can be read only once; files are looked at before they are read."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise InputError(
-            "this is a pipe or a device",
-            place=Place(str(path)),
-            remedy="write its content to a file and read that",
-        )
+        raise InputError("this is a pipe or a device", "write its content to a file and read that")
     with open(path, "rb"):  # a folder, or a file without permission
         pass
 
@@ -172,7 +167,7 @@ def _is_of_the_system(error: OSError) -> bool:
 
 def _damaged(path: Path, error: Exception) -> InputError:
     problem, remedy = _problem_and_remedy(error)
-    return InputError(problem, place=Place(str(path)), remedy=remedy)
+    return InputError(problem, remedy, place=path)
 
 
 def _problem_and_remedy(error: Exception) -> tuple[str, str]:

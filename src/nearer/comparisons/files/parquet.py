@@ -34,11 +34,7 @@ def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wa
     try:
         schema = parquet.read_schema(path)
     except pa.ArrowInvalid:
-        raise InputError(
-            "this is not a parquet file",
-            place=Place(str(path)),
-            remedy="is it another format with the wrong name?",
-        ) from None
+        raise InputError("this is not a parquet file", "is it another format with the wrong name?") from None
     layout = layout_of(schema.names, columns, Place(str(path)))
     chosen = [schema.names[position] for position in layout.roles.values()]
     wanted = _with_metadata(wanted, schema, path)
@@ -54,7 +50,7 @@ def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wa
     texts = [field.name for field in part if is_text(field.type)]
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         if not file.metadata.num_rows:
-            raise InputError("the file holds no comparison", place=Place(str(path)))
+            raise InputError("the file holds no comparison")
         check_expansion(file.metadata, path)
         for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=False):
             batch.validate(full=True)
@@ -87,16 +83,10 @@ def _checked_notes(text: bytes, path: Path) -> tuple[tuple[str, ...] | None, int
             n_objects = check_n_objects(n_objects, names)
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise InputError(
-            "what nearer has noted in the file about its objects is damaged",
-            place=Place(str(path)),
-            remedy="write the file again",
+            "what nearer has noted in the file about its objects is damaged", "write the file again"
         ) from error
     if is_newer:
-        raise InputError(
-            "the file was written by a newer version of nearer",
-            place=Place(str(path)),
-            remedy="update nearer to read it",
-        )
+        raise InputError("the file was written by a newer version of nearer", "update nearer to read it")
     return names, n_objects
 
 
@@ -111,8 +101,7 @@ def check_expansion(metadata: FileMetaData, path: Path) -> None:
     if expands_too_far(n_bytes, path.stat().st_size):
         raise InputError(
             f"the file unpacks to more than {MOST_TIMES} times its size",
-            place=Place(str(path)),
-            remedy="if you trust it, write it as csv with the program that wrote it",
+            "if you trust it, write it as csv with the program that wrote it",
         )
 
 

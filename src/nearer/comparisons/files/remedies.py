@@ -73,26 +73,26 @@ def unknown_columns(header: Sequence[object], known: Mapping[str, int]) -> Input
         f"if {'it' if likely else 'a column'} {_WHICH_OF_THREE}",
     )
     if likely:
-        return InputError(problem, remedy=[question, trio])
+        return InputError(problem, [question, trio])
     nearer = columns_setting(
         header, {"anchor": known.get("anchor"), "near": None, "far": None}, _WHO_IS_NEARER
     )
     if len(header) > 3:
-        return InputError(problem, remedy=[nearer, question, trio])
+        return InputError(problem, [nearer, question, trio])
     pair = columns_setting(
         header, dict.fromkeys(("a", "b", "odd")), "if one holds the odd one of three objects"
     )
-    return InputError(problem, remedy=[nearer, pair])
+    return InputError(problem, [nearer, pair])
 
 
 def no_names(width: int) -> InputError:
     """Return the error for a table without names that is not as wide as comparisons are."""
     problem = f"{width} columns without names, where triplets have 3 and quadruplets 4"
     if width < 3:
-        return InputError(problem, remedy="separate the cells by tabs, commas, semicolons or blanks")
+        return InputError(problem, "separate the cells by tabs, commas, semicolons or blanks")
     return InputError(
         f"{problem} (positions count from 0)",
-        remedy=[
+        [
             "name the columns",
             columns_setting((), dict.fromkeys(("anchor", "near", "far")), _WHO_IS_NEARER),
             columns_setting((), dict.fromkeys(_QUESTION), f"if a column {_WHICH_OF_TWO}"),
@@ -111,13 +111,13 @@ def no_response(header: Sequence[object], objects: Sequence[int], unused: Sequen
     question = columns_setting(header, where, f"if {who} says which was chosen")
     problem, add = f"the column {header[first]!r} does not say who won", "add a column 'response'"
     if likely:
-        return InputError(problem, remedy=[question, add])
+        return InputError(problem, [question, add])
     nearer = columns_setting(
         header,
         {"anchor": anchor, "near": first, "far": second},
         f"if {header[first]!r} holds the nearer one in every row",
     )
-    return InputError(problem, remedy=[add, *([question] if unused else []), nearer])
+    return InputError(problem, [add, *([question] if unused else []), nearer])
 
 
 def three_options(header: Sequence[object], objects: Sequence[int], response: int) -> InputError:
@@ -127,7 +127,7 @@ def three_options(header: Sequence[object], objects: Sequence[int], response: in
     where = dict(zip(_QUESTION, (anchor, *options[:2], response), strict=True))
     return InputError(
         f"the columns {shown} may be three options, but a question has two",
-        remedy=[
+        [
             "build such trials with Comparisons.from_choices",
             columns_setting(header, where, "if only the first two were options"),
         ],
@@ -139,7 +139,7 @@ def two_that_tell(header: Sequence[object], where: Mapping[str, int], choice: in
     *_, first, second = (where[role] for role in where if role in ("near", "far", "near_a", "far_a"))
     return InputError(
         f"the column {header[choice]!r} may say who won, but so do {header[first]!r} and {header[second]!r}",
-        remedy=[
+        [
             columns_setting(
                 header, {**where, "response": choice}, f"if {header[choice]!r} says which was chosen"
             ),
@@ -155,7 +155,7 @@ def response_not_used(header: Sequence[object], objects: Sequence[int], response
     return InputWarning(
         f"the column {header[response]!r} looks like a response, but it is not used: {header[objects[1]]!r} counts "
         "as nearer in every row",
-        remedy=[columns_setting(header, where, f"if {header[response]!r} says which was chosen")],
+        [columns_setting(header, where, f"if {header[response]!r} says which was chosen")],
     )
 
 
@@ -172,7 +172,7 @@ def fourth_column(values: Sequence[str]) -> InputError:
     some = ", ".join(values[:3]) + (", ..." if len(values) > 3 else "")
     return InputError(
         f"the last of four columns without names ({some}) looks like a response",
-        remedy=[question, *([trio] if len(values) > 2 else []), pairs],
+        [question, *([trio] if len(values) > 2 else []), pairs],
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from nearer.comparisons.files.frames import object_roles
 from nearer.comparisons.files.opening import open_bytes
 from nearer.comparisons.validation import MISSING, Content
-from nearer.errors import InputError, Place
+from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,8 +104,8 @@ def _csv_cell(cell: str, delimiter: str, path: Path, names: Sequence[str]) -> st
     if cell != cell.strip() or (cell in MISSING and cell not in names):
         raise InputError(
             f"a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is there",
-            place=Place(str(path)),
-            remedy="write parquet or jsonl",
+            "write parquet or jsonl",
+            place=path,
         )
     if any(sign in cell for sign in (delimiter, '"', "\n", "\r")):
         return '"' + cell.replace('"', '""') + '"'

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from nearer import Comparisons
-from nearer._utils.distances import compared_distances
+from nearer._utils.arrays import compared_distances
 from nearer.kernels.base import kernel_distances
 from nearer.losses import GNMDS
 from nearer.objectives import GramObjective

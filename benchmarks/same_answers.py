@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     times.add_argument("--against", type=Path, required=True, help="checkout of the old code")
     times.add_argument("--turns", type=int, default=7, help="turns per case (default: %(default)s)")
     for one in (record, compare, times):
-        one.add_argument("--only", default="", metavar="TEXT", help="only cases whose names hold TEXT")
+        one.add_argument("--only", default="", metavar="PATTERN", help="parts of the names of cases: a|b")
     actions.add_parser(
         "clock", help="print the seconds of one fit in this process (used by times)"
     ).add_argument("work", choices=timing.FITS)
@@ -78,7 +78,7 @@ def times(options: argparse.Namespace) -> int:
         raise SystemExit(f"{old} has no nearer: give the checkout's folder")
     print(f"old: {old}\nnew: {new}")
     print(f"{'new / old':34} {'25%':>6} {'median':>6} {'75%':>6} {'old s':>8} {'new s':>8}")
-    for work in (work for work in timing.WORKS if options.only in work):
+    for work in (work for work in timing.WORKS if recording.matches(work, options.only)):
         seconds = timing.turns(work, old, new, Path(__file__).resolve(), options.turns)
         low, middle, high = timing.ratios(seconds)
         before, after = (sorted(column)[len(column) // 2] for column in seconds.T)

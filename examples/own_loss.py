@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import nearer
-from nearer.losses.base import sigmoid
+from nearer.losses import sigmoid
 
 # --8<-- [end:imports]
 

@@ -194,9 +194,9 @@ def follow_the_tutorial(package: Path) -> None:
         ("CODES: dict", "from nearer.losses.lapse import LapseSTE\n\nCODES: dict"),
         ("SOE: 4}", "SOE: 4, LapseSTE: 5}"),
         (
-            "@_inline\ndef evaluate",
-            f"@_inline\n{twin.split('value, by_near')[0].split('import math')[1].strip()}"
-            "\n\n\n@_inline\ndef evaluate",
+            "@inline\ndef evaluate",
+            f"@inline\n{twin.split('value, by_near')[0].split('import math')[1].strip()}"
+            "\n\n\n@inline\ndef evaluate",
         ),
         (
             "    if code == 0:",
@@ -227,14 +227,14 @@ def test_tutorial_makes_a_loss_compiled(tmp_path):
     follow_the_tutorial(package)
     check = """
 import numpy as np, nearer
-from nearer._compiled import StagedKernels
+from nearer._compiled import StagedLoops
 from nearer.objectives import PointObjective
 answers, _ = nearer.datasets.planted(8, 2, 80, random_state=0)
 f = PointObjective(answers, nearer.losses.find("lapse-ste"), 2)
 assert f.compiled
 X = np.random.default_rng(0).normal(size=(8, 2))
 value, gradient = f.value_and_gradient(X)
-f._kernels = StagedKernels(f.loss)
+f._loops = StagedLoops(f.loss)
 np.testing.assert_allclose(value, f.value_and_gradient(X)[0])
 np.testing.assert_allclose(gradient, f.value_and_gradient(X)[1])
 """

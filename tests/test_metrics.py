@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from nearer import datasets, metrics
 from nearer.comparisons import Comparisons
+from tests.refusals import refused
 
 
 def plain_ranking(query, database):
@@ -91,19 +92,18 @@ class TestTripletError:
         points = np.arange(5.0)[:, None]
         assert metrics.triplet_error(points, Comparisons([(0, 1, 2)], 3)) == 0
 
-    def test_refuses_objects_without_a_point(self):
-        with pytest.raises(ValueError, match="about 9 objects but the embedding has 3 points"):
-            metrics.triplet_error(np.zeros((3, 1)), Comparisons([(0, 1, 8)]))
-
-    def test_refuses_nothing(self):
-        everything = Comparisons([(0, 1, 2)], 3, weights=[0.0])
-        for nothing in (everything, everything[:0]):
-            with pytest.raises(ValueError, match="the error of no comparisons is undefined"):
-                metrics.triplet_error(np.zeros((3, 1)), nothing)
-
-    def test_refuses_nan(self):
-        with pytest.raises(ValueError, match="embedding has NaN or infinity in row 1"):
-            metrics.triplet_error([[0.0], [np.nan], [1.0]], [(0, 1, 2)])
+    @pytest.mark.parametrize(
+        ("points", "comparisons", "facts"),
+        [
+            (np.zeros((3, 1)), Comparisons([(0, 1, 8)]), ["9 objects", "3 points"]),
+            (np.zeros((3, 1)), Comparisons([(0, 1, 2)], 3, weights=[0.0]), ["at least one", "weight"]),
+            (np.zeros((3, 1)), Comparisons([(0, 1, 2)], 3)[:0], ["at least one"]),
+            ([[0.0], [np.nan], [1.0]], [(0, 1, 2)], ["embedding", "NaN", "row 1"]),
+        ],
+    )
+    def test_refusals(self, points, comparisons, facts):
+        with refused(*facts):
+            metrics.triplet_error(points, comparisons)
 
     def test_memory_stays_small(self):
         comparisons, points = datasets.planted(1000, 20, 300_000, random_state=0)
@@ -150,18 +150,17 @@ class TestProcrustes:
         assert metrics.procrustes_align(X, onto=flat).shape == (9, 3)
 
     @pytest.mark.parametrize(
-        ("X", "Y", "sentence"),
+        ("X", "Y", "facts"),
         [
-            (np.zeros((3, 2)), np.eye(3), "all points of a configuration coincide"),
-            (np.eye(3), np.eye(4), "have 3 and 4 points"),
-            (np.eye(3), np.full((3, 3), np.inf), "NaN or infinity in row 0"),
+            (np.zeros((3, 2)), np.eye(3), ["coincide"]),
+            (np.eye(3), np.eye(4), [3, 4, "same objects"]),
+            (np.eye(3), np.full((3, 3), np.inf), ["infinity", "row 0"]),
         ],
     )
-    def test_refusals(self, X, Y, sentence):
-        with pytest.raises(ValueError, match=sentence):
-            metrics.procrustes_distance(X, Y)
-        with pytest.raises(ValueError, match=sentence):
-            metrics.procrustes_align(X, Y)
+    @pytest.mark.parametrize("metric", [metrics.procrustes_distance, metrics.procrustes_align])
+    def test_refusals(self, metric, X, Y, facts):
+        with refused(*facts):
+            metric(X, Y)
 
 
 class TestRetrieval:
@@ -194,7 +193,7 @@ class TestRetrieval:
             metrics.mean_average_precision(*search, k=7),
             metrics.neighbour_agreement(search[0], search[2]),
         )
-        monkeypatch.setattr("nearer._utils.distances.BLOCK_NUMBERS", 50)  # two queries at a time
+        monkeypatch.setattr("nearer._utils.arrays.BLOCK_NUMBERS", 50)  # two queries at a time
         parts = (
             metrics.mean_average_precision(*search, k=7),
             metrics.neighbour_agreement(search[0], search[2]),
@@ -210,26 +209,26 @@ class TestRetrieval:
     def test_queries_without_an_answer_are_left_out(self):
         found = metrics.recall_at_k([[0.0], [0.0]], [[0.0], [1.0]], ["a", "z"], ["a", "b"], k=1)
         assert found == 1
-        with pytest.raises(ValueError, match="no query has a point with its label"):
+        with refused("no query", "labels match"):
             metrics.mean_average_precision([[0.0]], [[0.0]], ["a"], ["b"])
 
     @pytest.mark.parametrize(
-        ("arguments", "k", "sentence"),
+        ("arguments", "k", "facts"),
         [
-            (([[0.0]], [[0.0]], ["a"], None), 1, "database and database_labels together"),
-            (([[0.0]], None, ["a"], ["a"]), 1, "database and database_labels together"),
-            (([[0.0]], [[0.0]], ["a"], ["a"]), 2, "only 1 points"),
-            (([[0.0], [1.0]], None, ["a", "a"], None), 2, "only 1 points"),
-            (([[0.0]], [[0.0]], ["a"], ["a"]), 0, "k must be a whole number"),
-            (([[0.0, 1.0]], [[0.0]], ["a"], ["a"]), 1, "2 columns but the database has 1"),
-            (([[0.0]], [[0.0]], ["a"], ["a", "b"]), 1, "database has 1 points but 2 labels"),
-            (([[0.0], [1.0]], None, ["a", None], None), 1, r"labels\[1\] is missing"),
-            (([[0.0], [1.0]], None, [1.0, np.nan], None), 1, r"labels\[1\] is missing"),
-            (([0.0, 1.0], None, ["a", "a"], None), 1, "queries must be an array of points"),
+            (([[0.0]], [[0.0]], ["a"], None), 1, ["database", "database_labels"]),
+            (([[0.0]], None, ["a"], ["a"]), 1, ["database", "database_labels"]),
+            (([[0.0]], [[0.0]], ["a"], ["a"]), 2, ["k", "1 points"]),
+            (([[0.0], [1.0]], None, ["a", "a"], None), 2, ["k", "1 points"]),
+            (([[0.0]], [[0.0]], ["a"], ["a"]), 0, ["k", "0"]),
+            (([[0.0, 1.0]], [[0.0]], ["a"], ["a"]), 1, ["2 columns", "database", "1"]),
+            (([[0.0]], [[0.0]], ["a"], ["a", "b"]), 1, ["database", "1 points", "2 labels"]),
+            (([[0.0], [1.0]], None, ["a", None], None), 1, ["labels[1]"]),
+            (([[0.0], [1.0]], None, [1.0, np.nan], None), 1, ["labels[1]"]),
+            (([0.0, 1.0], None, ["a", "a"], None), 1, ["queries"]),
         ],
     )
-    def test_refusals(self, arguments, k, sentence):
-        with pytest.raises(ValueError, match=sentence):
+    def test_refusals(self, arguments, k, facts):
+        with refused(*facts):
             metrics.precision_at_k(*arguments, k=k)
 
 
@@ -273,7 +272,7 @@ class TestNumbersWhoseSquaresOverflowOrVanish:
     def test_procrustes_of_tiny_shapes_beside_a_large_constant(self):
         flat = np.column_stack([1e-200 * self.points, np.full(12, 1e200)])
         assert metrics.procrustes_distance(flat, self.points) == pytest.approx(0, abs=1e-12)
-        with pytest.raises(ValueError, match="coincide"):
+        with refused("coincide"):
             metrics.procrustes_distance(np.full((3, 2), 0.1), self.points[:3])
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import nearer
 from nearer import datasets, losses, metrics, solvers
 from nearer.comparisons import Comparisons
-from nearer.errors import InputError
+from tests.refusals import refused
 from tests.registries import SquaredHinge, planted
 
 
@@ -325,7 +325,7 @@ def test_partial_fit_after_loading_goes_by_name(tmp_path):
 
 def test_partial_fit_with_another_dimension_is_refused():
     est = nearer.OrdinalEmbedding(2, l2=0.1, random_state=0).fit(planted())
-    with pytest.raises(InputError, match="n_components is 3 but the points have 2 columns: call fit"):
+    with refused("n_components", 3, 2, "call fit"):
         est.set_params(n_components=3).partial_fit(planted())
 
 
@@ -372,35 +372,39 @@ def test_unfitted_is_said():
 
 
 @pytest.mark.parametrize(
-    ("settings", "match"),
+    ("settings", "remedies"),
     [
-        ({"n_components": 0}, "n_components must be a whole number"),
-        ({"loss": "hinge"}, "loss must be one of .*'auto'.*, not 'hinge'"),
-        ({"solver": "newton"}, "solver must be one of"),
-        ({"l2": -1}, "l2 must be a number of 0 or more"),
-        ({"l2": "strong"}, "l2 must be \"auto\" or a number of 0 or more, not 'strong'"),
-        ({"callback": 3}, "callback must be a function of one nearer.solvers.Progress, not 3"),
-        ({"init": "pca"}, "init must be"),
-        ({"n_init": 0}, "n_init must be"),
-        ({"n_jobs": 0}, "n_jobs must be"),
-        ({"dtype": "int32"}, 'dtype must be "float64" or "float32"'),
-        ({"tol": -1}, "tol must be"),
-        ({"max_epochs": 0}, "max_epochs must be"),
+        ({"n_components": 0}, ["1"]),
+        ({"loss": "hinge"}, ["auto", "soe"]),
+        ({"solver": "newton"}, ["auto", "svrg-sbb"]),
+        ({"l2": -1}, ["0"]),
+        ({"l2": "strong"}, ['"auto"', "0"]),
+        ({"callback": 3}, ["nearer.solvers.Progress"]),
+        ({"init": "pca"}, ['"spectral"', "array"]),
+        ({"n_init": 0}, ["1"]),
+        ({"n_jobs": 0}, ["1"]),
+        ({"dtype": "int32"}, ['"float64"', '"float32"']),
+        ({"tol": -1}, ["0"]),
+        ({"max_epochs": 0}, ["1"]),
     ],
 )
-def test_bad_settings_are_refused(settings, match):
-    with pytest.raises(InputError, match=match):
+def test_bad_settings_are_refused(settings, remedies):
+    ((name, value),) = settings.items()
+    with refused(name, value, *remedies):
         nearer.OrdinalEmbedding(**{"l2": 0.1, **settings}).fit(planted())
 
 
 def test_bad_comparisons_are_refused(fitted):
-    with pytest.raises(InputError, match="no comparisons to learn from"):
+    with refused("at least one"):
         nearer.OrdinalEmbedding().fit(planted()[:0])
-    with pytest.raises(InputError, match="about 41 objects but the model knows 40"):
+    with refused("weight", "at least one"):
+        nearer.OrdinalEmbedding().fit(Comparisons([[0, 1, 2]], weights=[0.0]))
+    with refused("leave y out"):
+        nearer.OrdinalEmbedding().fit(Comparisons([[0, 1, 2]]), [1])
+    with refused(41, 40):
         fitted.predict(Comparisons([[0, 1, 40]]))
-    named = nearer.OrdinalEmbedding(1, random_state=0).fit(Comparisons([("cat", "dog", "car")]))
-    with pytest.raises(InputError, match="does not know the object 'sun'"):
-        named.score(Comparisons([("cat", "dog", "sun")]))
+    with refused("'a'", "indices"):
+        fitted.predict([("c", "b", "a")])
 
 
 @pytest.mark.parametrize(
@@ -434,13 +438,6 @@ def test_an_answer_of_weight_zero_is_as_if_never_given():
     np.testing.assert_allclose(one.embedding_, two.embedding_, rtol=1e-9)
 
 
-def test_weights_of_zero_and_answers_twice_are_refused():
-    with pytest.raises(InputError, match="all comparisons have weight 0"):
-        nearer.OrdinalEmbedding(2).fit(Comparisons([[0, 1, 2]], weights=[0.0]))
-    with pytest.raises(InputError, match="hold their answers already"):
-        nearer.OrdinalEmbedding(2).fit(Comparisons([[0, 1, 2]]), [1])
-
-
 def test_n_jobs_minus_one_is_all_cores():
     answers = planted()
     every, one = (
@@ -467,19 +464,13 @@ def test_arrays_of_names_may_be_about_few_of_the_objects(named, kind):
     assert named.score(kind(rows), [1, -1]) == 1
 
 
-def test_an_unknown_name_is_told_with_its_row(named):
+def test_an_unknown_name_is_named_with_its_row(named):
     rows = [("z", "b", "a"), ("z", "b", "sun")]
     for ask in (named.predict, named.predict_proba, named.score):
-        with pytest.raises(InputError, match=r"^row 1 .* does not know the object 'sun'"):
+        with refused("row 1", "'sun'"):
             ask(rows)
     spare = Comparisons([("z", "b", "a")], names=("z", "b", "a", "sun"))  # no row is about it
     assert named.predict(spare).tolist() == [True]
-
-
-def test_names_mean_nothing_to_a_model_of_numbers():
-    est = nearer.OrdinalEmbedding(1, random_state=0).fit([[0, 1, 2], [1, 0, 2]])
-    with pytest.raises(InputError, match="such as 'a', but the model knows them by number"):
-        est.predict([("c", "b", "a")])
 
 
 def test_compiling_is_told():

@@ -17,6 +17,7 @@ from nearer.plotting._svg import inline_svg
 from nearer.plotting.maps import principal_axes
 from nearer.report import render_report
 from nearer.selection import DimensionChoice
+from tests.refusals import refused
 
 
 def png(figure):
@@ -70,7 +71,7 @@ def test_a_fitted_estimator_is_drawn_with_its_names():
     assert side_by_side.axes[1].get_xlabel() == "Procrustes distance 0.0000"
     kernel = nearer.OnlineKernel(4).partial_fit([[0, 1, 2], [3, 2, 0]])
     assert png(plotting.plot_map(kernel)) == png(plotting.plot_map(kernel.embedding(2)))
-    with pytest.raises(ValueError, match="an array of points or a fitted estimator, not a OrdinalEmbedding"):
+    with refused("OrdinalEmbedding", "fitted", error=ValueError):
         plotting.plot_map(nearer.OrdinalEmbedding())
 
 
@@ -194,19 +195,19 @@ def test_line_names_keep_order_and_distance():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "facts"),
     [
-        ({"embedding": np.zeros(3)}, "one row an object"),
-        ({"embedding": np.zeros((0, 2))}, "one row an object"),
-        ({"embedding": [[0.0, np.nan]]}, "NaN or infinity in row 0"),
-        ({"embedding": np.zeros((3, 2)), "names": ["one"]}, "1 names for 3 objects"),
-        ({"embedding": np.zeros((3, 2)), "labels": [1, 2]}, "for 3 objects"),
-        ({"embedding": np.zeros((3, 5)), "ax": Figure().add_subplot()}, "leave `ax` out"),
-        ({"embedding": np.zeros((3, 3)), "ax": Figure().add_subplot()}, "projection"),
+        ({"embedding": np.zeros(3)}, ["embedding", "(3,)", "one row per object"]),
+        ({"embedding": np.zeros((0, 2))}, ["embedding", "(0, 2)", "one row per object"]),
+        ({"embedding": [[0.0, np.nan]]}, ["NaN", "row 0", "finite"]),
+        ({"embedding": np.zeros((3, 2)), "names": ["one"]}, ["1 names", "3 objects", "one name per object"]),
+        ({"embedding": np.zeros((3, 2)), "labels": [1, 2]}, ["labels", "(2,)", "3 objects"]),
+        ({"embedding": np.zeros((3, 5)), "ax": Figure().add_subplot()}, ["5 dimensions", "leave `ax` out"]),
+        ({"embedding": np.zeros((3, 3)), "ax": Figure().add_subplot()}, ["`ax`", 'projection="3d"']),
     ],
 )
-def test_map_refuses_what_it_cannot_draw(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_map_refuses_what_it_cannot_draw(arguments, facts):
+    with refused(*facts, error=ValueError):
         plotting.plot_map(**arguments)
 
 
@@ -239,7 +240,7 @@ def test_several_learning_curves_are_named(result):
 
 
 def test_learning_curve_refuses_an_unknown_scale(result):
-    with pytest.raises(ValueError, match="'epoch'"):
+    with refused("against", "'hours'", "'epoch'", error=ValueError):
         plotting.plot_learning_curve(result, "hours")
 
 
@@ -273,16 +274,16 @@ def test_comparison_of_maps_turns_each_to_the_reference(rng):
 
 
 @pytest.mark.parametrize(
-    ("maps", "reference", "message"),
+    ("maps", "reference", "facts"),
     [
-        ({}, None, "no maps"),
-        ({"a": np.zeros((3, 2))}, "b", "not one of the maps"),
-        ({"a": np.eye(3)[:, :2], "b": np.eye(4)[:, :2]}, None, "the same objects"),
-        ({"a": np.eye(3)}, None, "two dimensions"),
+        ({}, None, ["maps", "dictionary"]),
+        ({"a": np.zeros((3, 2))}, "b", ["reference", "'b'", "a"]),
+        ({"a": np.eye(3)[:, :2], "b": np.eye(4)[:, :2]}, None, ["'b'", "(4, 2)", "(3, 2)"]),
+        ({"a": np.eye(3)}, None, ["'a'", "(3, 3)", "(3, 2)"]),
     ],
 )
-def test_comparison_of_maps_refuses(maps, reference, message):
-    with pytest.raises(ValueError, match=message):
+def test_comparison_of_maps_refuses(maps, reference, facts):
+    with refused(*facts, error=ValueError):
         plotting.plot_comparison_of_maps(maps, reference=reference)
 
 

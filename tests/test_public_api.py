@@ -47,9 +47,13 @@ def fresh(code: str) -> str:
     return run.stdout
 
 
+def modules_after(code: str) -> set[str]:
+    """Return the modules that a new process has imported after running some code."""
+    return set(json.loads(fresh(f"{code}\nimport json, sys\nprint(json.dumps(list(sys.modules)))")))
+
+
 def loaded_after(statement: str) -> set[str]:
-    names = json.loads(fresh(f"{statement}\nimport json, sys\nprint(json.dumps(list(sys.modules)))"))
-    return {name.partition(".")[0] for name in names}
+    return {name.partition(".")[0] for name in modules_after(statement)}
 
 
 def test_import_loads_nothing_heavy():

@@ -24,8 +24,13 @@ _ABOUT = "about"
 
 
 def chosen(only: str = "") -> dict[str, Case]:
-    """Return the cases whose names hold this text."""
-    return {name: case for name, case in CASES.items() if only in name}
+    """Return the cases whose names match the pattern."""
+    return {name: case for name, case in CASES.items() if matches(name, only)}
+
+
+def matches(name: str, only: str) -> bool:
+    """Return whether a name contains one of the texts of a pattern `text|text|...`."""
+    return any(text in name for text in only.split("|"))
 
 
 def run(cases: dict[str, Case], told: Callable[[str, float], object] | None = None) -> dict[str, Arrays]:
@@ -70,11 +75,11 @@ def write(found: dict[str, Arrays], path: Path) -> None:
 
 
 def read(path: Path, only: str = "") -> tuple[str, dict[str, Arrays]]:
-    """Return where the recorded nearer lay, and the arrays of the cases whose names hold this text."""
+    """Return where the recorded nearer lay, and the arrays of the cases whose names match the pattern."""
     found: dict[str, Arrays] = {}
     with np.load(path, allow_pickle=False) as stored:
         for key in stored.files:
             case, between, name = key.partition(_BETWEEN)
-            if between and only in case:
+            if between and matches(case, only):
                 found.setdefault(case, {})[name] = stored[key]
         return str(stored[_ABOUT]), found

@@ -7,11 +7,13 @@
 True
 """
 
+# ruff: noqa: F401 - type checkers read the imports below
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
+
+from nearer.registry import ESTIMATORS
 
 if TYPE_CHECKING:
     from nearer import active, datasets, losses, metrics, plotting, solvers
@@ -25,20 +27,11 @@ if TYPE_CHECKING:
     from nearer.saving import load, save
     from nearer.selection import DimensionChoice, choose_dimension
 
-try:
-    __version__ = version("nearer")
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0.0.0"
+    __version__: str
 
 # Names are imported when first used: scikit-learn, numba and matplotlib would make `import nearer` slow.
-_HOMES = {
+_HOMES = {row.name: row.module for row in ESTIMATORS if row.at_root} | {
     "Comparisons": "nearer.comparisons",
-    "OrdinalEmbedding": "nearer.ordinal",
-    "FeatureMap": "nearer.features",
-    "OnlineKernel": "nearer.kernels.online",
-    "RelativeKernel": "nearer.kernels.relative",
-    "AUCClassifier": "nearer.pairwise.auc",
-    "PairwiseLearner": "nearer.pairwise.learner",
     "DimensionChoice": "nearer.selection",
     "choose_dimension": "nearer.selection",
     "save": "nearer.saving",
@@ -46,37 +39,30 @@ _HOMES = {
 }
 _MODULES = ("active", "datasets", "losses", "metrics", "plotting", "solvers")
 
-__all__ = [
-    "AUCClassifier",
-    "Comparisons",
-    "DimensionChoice",
-    "FeatureMap",
-    "OnlineKernel",
-    "OrdinalEmbedding",
-    "PairwiseLearner",
-    "RelativeKernel",
-    "__version__",
-    "active",
-    "choose_dimension",
-    "datasets",
-    "load",
-    "losses",
-    "metrics",
-    "plotting",
-    "save",
-    "solvers",
-]
+__all__ = sorted([*_HOMES, *_MODULES, "__version__"])
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"nearer.{name}")
-    if name in _HOMES:
+    if name == "__version__":
+        value: Any = _version()
+    elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'nearer' has no attribute {name!r}")
+    else:
+        raise AttributeError(f"module 'nearer' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("nearer")
+    except PackageNotFoundError:  # a source tree that was never installed
+        return "0.0.0"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._fitting.fit import Course
+from nearer._fitting.fit import Fit
 from nearer.losses import Loss
 from nearer.metrics import triplet_error
 from nearer.solvers import LBFGS, Adam, Solver
@@ -43,7 +43,7 @@ _IN_DOUBT = 0.2
 
 
 def choose(
-    course: Course, start: Callable[[Loss], np.ndarray], losses: list[Loss], strengths: tuple[float, ...]
+    course: Fit, start: Callable[[Loss], np.ndarray], losses: list[Loss], strengths: tuple[float, ...]
 ) -> Choice:
     """Return the loss and strength with the lowest held-out error; the first loss unless another is clearly better.
 

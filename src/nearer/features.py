@@ -1,4 +1,4 @@
-"""From features to a learned embedding, for objects that were never compared."""
+"""Map features to a learned embedding, to place objects that were never compared."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from nearer._utils.blas import one_thread, threads_for
-from nearer._utils.cells import naming_cells
-from nearer._utils.distances import row_blocks
-from nearer._utils.finite import finite_rows
+from nearer._utils.arrays import row_blocks
+from nearer._utils.runtime import one_thread, threads_for
 from nearer._utils.schema import LARGEST, AnyOf, Array, Flag, MayLack, Number, Saved, Size, Strings, Text
+from nearer._utils.tables import finite_rows, naming_cells
 from nearer._utils.validation import positive
 from nearer.errors import InputError
 
@@ -27,7 +26,7 @@ _ROWS_TO_CHOOSE_FROM = 1000  # one eigendecomposition for each gamma: 0.2 s each
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Places objects in a learned embedding by their features (RBF regularised least squares).
+    """Place objects in a learned embedding by their features (kernel ridge regression with an RBF kernel).
 
     Fit it on the features of the objects that were compared and on their points; it then places objects that
     were never compared. It is scikit-learn's `KernelRidge` with an RBF kernel, on centred points, with
@@ -42,31 +41,31 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Strength of the regularisation, above 0. `"auto"` chooses from 1e-6 to 100 the value with the smallest
         leave-one-out error.
     standardise : bool, default=True
-        Bring every feature to variance 1 first, so that units do not matter. Switch it off where the features
-        have one unit and their spread means something, such as principal components. What features are
-        measured from never matters: they are brought to mean 0 in any case.
+        Scale every feature to variance 1 first, so that units do not matter. Switch it off if the features
+        share one unit and their spread is meaningful, as with principal components. Features are always
+        centred, so offsets never matter.
 
     Attributes
     ----------
     gamma_, alpha_ : float
         The values used.
     loo_score_ : float
-        Leave-one-out R², the score to expect for new objects of the same kind.
+        Leave-one-out R²: the score to expect for new, similar objects.
     features_, dual_coef_ : arrays of shape (n_objects, n_features) and (n_objects, n_components)
-        Training features as the kernel sees them, and their coefficients.
+        Centred and scaled training features, and their coefficients.
     feature_mean_, feature_scale_ : arrays of shape (n_features,)
-        What features are centred and divided by.
+        Mean subtracted from each feature, and the scale it is divided by.
     embedding_mean_ : array of shape (n_components,)
-        Mean of the learned points, to which regularisation draws predictions.
+        Mean of the learned points. Regularisation shrinks predictions towards it.
     n_features_in_ : int
         Number of features.
 
     Notes
     -----
-    The leave-one-out errors are exact up to the mean of the points, which stays that of all, and cost one
-    eigendecomposition for each gamma. Beyond 1,000 objects they are those of 1,000 evenly spaced rows. Time
-    grows with the cube of the number of objects, memory with its square. Work is done in float64; `transform`
-    keeps the precision of the features given to it.
+    The leave-one-out errors are exact, except that the mean is always taken over all points. They cost one
+    eigendecomposition per gamma. Above 1,000 objects they are computed on 1,000 evenly spaced rows. Time
+    grows with the cube of the number of objects, memory with its square. All work is done in float64;
+    `transform` returns the precision of the features it receives.
 
     Examples
     --------
@@ -140,7 +139,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @one_thread()
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Points of objects with features `X`, float32 where the features are.
+        """Return the points of objects with features `X`, in float32 if the features are.
 
         Parameters
         ----------
@@ -163,9 +162,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return points
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Coefficient of determination R²: 1 is perfect, 0 no better than the mean of `y`.
+        """Return the coefficient of determination R²: 1 is perfect, 0 no better than the mean of `y`.
 
-        Columns are weighted by their variance: the score does not change when the embedding is rotated.
+        Columns are weighted by their variance, so the score does not change when the embedding is rotated.
 
         Parameters
         ----------
@@ -194,19 +193,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         _check_setting("alpha", self.alpha, ("auto",))
 
     def _checked(self, X: ArrayLike, y: ArrayLike | None = None, reset: bool = False) -> Any:
-        """Features, or features and points, as finite arrays of two dimensions."""
+        """Return features, or features and points, as finite arrays of two dimensions."""
         with naming_cells(X):
             shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
         if len(shape) != 2:
             raise InputError(
-                f"features must not have shape {shape}: Reshape your data to one row for each object"
+                f"features must have two dimensions, not shape {shape}: Reshape your data to one row per object"
             )
         options = {"dtype": (np.float64, np.float32), "ensure_all_finite": False, "reset": reset}
         if y is None and not reset:
             with naming_cells(X):
                 features = validate_data(self, X, **options)
             return finite_rows(features)
-        # two objects at least: one can be placed anywhere
+        # at least two objects: a single one could be placed anywhere
         with naming_cells(X), naming_cells(y, "points", "give coordinates"):
             features, points = validate_data(
                 self, X, y, multi_output=True, y_numeric=True, ensure_min_samples=2 if reset else 1, **options
@@ -217,9 +216,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _centre_and_scale(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wide = features.astype(np.float64)
         mean, scale = wide.mean(axis=0), wide.std(axis=0)
-        if not self.standardise:  # the kernel sees differences alone, but far from 0 they lose digits
+        if not self.standardise:  # the kernel depends only on differences, but far from 0 these lose digits
             return mean, np.ones(wide.shape[1])
-        # a constant feature says nothing: rounding of its mean must not be blown up to variance 1
+        # a constant feature carries no information: do not scale the rounding error of its mean to variance 1
         constant = scale <= 10 * np.finfo(features.dtype).eps * np.abs(mean)
         return mean, np.where(constant, 1.0, scale)
 
@@ -227,7 +226,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return (features.astype(np.float64) - self.feature_mean_) / self.feature_scale_
 
     def _choose(self, points: np.ndarray) -> tuple[float, float, float]:
-        """Gamma and alpha with the smallest leave-one-out error, and the R² of that."""
+        """Return gamma and alpha with the smallest leave-one-out error, and its R²."""
         rows = np.linspace(0, len(points) - 1, min(len(points), _ROWS_TO_CHOOSE_FROM)).astype(int)
         features, points = self.features_[rows], points[rows]
         variance = self.features_.var()
@@ -244,7 +243,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 def _best_alpha(
     features: np.ndarray, points: np.ndarray, gamma: float, alphas: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Smallest leave-one-out error at this gamma, gamma, the alpha that gives it, and the R² of that."""
+    """Return the smallest leave-one-out error at this gamma, gamma, the best alpha, and its R²."""
     residuals = leave_one_out_residuals(rbf_kernel(features, gamma=gamma), points, alphas)
     errors = np.square(residuals).sum(axis=(1, 2))
     best = errors.argmin()
@@ -252,7 +251,7 @@ def _best_alpha(
 
 
 def leave_one_out_residuals(kernel: np.ndarray, points: np.ndarray, alphas: np.ndarray) -> np.ndarray:
-    """Point minus its prediction by a kernel ridge fitted to all others, for each alpha.
+    """Return each point minus its prediction by a kernel ridge fitted to all others, for each alpha.
 
     With `G = K + alpha I` the residual of object i is `(G⁻¹ Y)_i / (G⁻¹)_ii`; one eigendecomposition of K
     serves all alphas.

@@ -1,4 +1,4 @@
-"""How good is an embedding: on comparisons, against the truth, and for finding things.
+"""Measure an embedding: on comparisons, against the truth, and in retrieval.
 
 >>> import numpy as np
 >>> from nearer import metrics
@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.distances import checked_points, first_pair_nearer
-from nearer._utils.finite import relative
+from nearer._utils.arrays import checked_points, first_pair_nearer, relative
 from nearer._utils.neighbours import Search
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
@@ -29,14 +28,14 @@ __all__ = [
 
 
 def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> float:
-    """Share of the comparisons that do not hold in the embedding; a tie does not hold.
+    """Return the fraction of comparisons that do not hold in the embedding. A tie does not hold.
 
     Parameters
     ----------
     embedding : array of shape (n, p)
         Points of the objects.
     comparisons : Comparisons or int array of shape (q, 3) or (q, 4)
-        Their weights, if there are any, weigh the share.
+        Weights, if present, make it a weighted fraction.
 
     Examples
     --------
@@ -62,11 +61,11 @@ def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) ->
 
 
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
-    """How different two configurations are, whatever their place, orientation and scale: 0 (same) to 1.
+    """Return how different two configurations are, regardless of position, orientation and scale: 0 (same) to 1.
 
-    The sum of squared differences that remains after the best translation, rotation or reflection, and
-    scaling, as a share of the sum of squares about the mean; `scipy.spatial.procrustes` calls it disparity.
-    It is symmetric. Where one configuration has fewer columns, zeros are added.
+    It is the sum of squared differences that remains after the best translation, rotation or reflection, and
+    scaling, divided by the sum of squares about the mean. `scipy.spatial.procrustes` calls it disparity. It is
+    symmetric. If one configuration has fewer columns, columns of zeros are added.
 
     Examples
     --------
@@ -82,7 +81,7 @@ def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:
 
 
 def procrustes_align(X: ArrayLike, onto: ArrayLike) -> np.ndarray:
-    """A copy of `X` moved, rotated or reflected, and scaled to lie as close to `onto` as possible.
+    """Return a copy of `X`, moved, rotated or reflected, and scaled to lie as close to `onto` as possible.
 
     Examples
     --------
@@ -106,19 +105,19 @@ def precision_at_k(
     database_labels: ArrayLike | None = None,
     k: int = 10,
 ) -> float:
-    """Mean over the queries of the share of their k nearest points that carry the query's label.
+    """Return the fraction of a query's k nearest points that carry its label, averaged over the queries.
 
     Parameters
     ----------
     queries : array of shape (n_queries, p)
         Points to search with.
     database : array of shape (n_points, p) or None
-        Points to search in, ranked by Euclidean distance; of equally distant points the one with the lower
-        index comes first. None searches among the queries themselves, each leaving itself out.
+        Points to search in, ranked by Euclidean distance. Of equally distant points the one with the lower
+        index comes first. With None each query searches all other queries.
     query_labels, database_labels : arrays of shape (n_queries,) and (n_points,)
-        A point is relevant to a query with the same label. Without `database` there are no `database_labels`.
+        A point is relevant to a query with the same label. Leave `database_labels` out if `database` is None.
     k : int, default=10
-        Number of points retrieved.
+        Number of points to retrieve.
 
     Examples
     --------
@@ -139,9 +138,9 @@ def recall_at_k(
     database_labels: ArrayLike | None = None,
     k: int = 10,
 ) -> float:
-    """Mean over the queries of the share of all points with the query's label found among its k nearest.
+    """Return the fraction of the points with a query's label found among its k nearest, averaged over the queries.
 
-    Queries whose label nothing in the database carries are left out. Parameters as in `precision_at_k`.
+    Queries whose label does not occur in the database are left out. Parameters are those of `precision_at_k`.
 
     Examples
     --------
@@ -162,12 +161,12 @@ def mean_average_precision(
     database_labels: ArrayLike | None = None,
     k: int | None = None,
 ) -> float:
-    """Mean over the queries of the average precision at the ranks of the points with the query's label.
+    """Return the mean over the queries of the average precision at the ranks of the points with their label.
 
-    Queries whose label nothing in the database carries are left out. Parameters as in `precision_at_k`, but
-    `k` is by default None, the whole ranking; with a `k` only the first k ranks count, and the sum of
-    precisions is divided by k or the number of relevant points, whichever is smaller, so that a perfect
-    ranking scores 1.
+    Queries whose label does not occur in the database are left out. Parameters are those of `precision_at_k`,
+    but `k` defaults to None, the whole ranking. With a `k` only the first k ranks count. The sum of precisions
+    is then divided by k or the number of relevant points, whichever is smaller, so that a perfect ranking
+    scores 1.
 
     Examples
     --------
@@ -182,11 +181,11 @@ def mean_average_precision(
 
 
 def neighbour_agreement(embedding: ArrayLike, labels: ArrayLike, k: int = 5) -> float:
-    """Share of the objects whose label is the one that most of their k nearest other objects carry.
+    """Return the fraction of objects whose label is the most frequent one among their k nearest other objects.
 
-    This is the leave-one-out accuracy of a k-nearest-neighbour classifier. Where labels get equally many
-    votes, the one whose first voter is nearest wins. (The mean share of neighbours with the same label is
-    `precision_at_k(embedding, None, labels, k=k)`.)
+    This is the leave-one-out accuracy of a k-nearest-neighbour classifier. If labels get equally many votes, the
+    one with the nearest voter wins. (`precision_at_k(embedding, None, labels, k=k)` is the mean fraction of
+    neighbours with the same label.)
 
     Examples
     --------
@@ -214,12 +213,12 @@ def _average_precision(relevant: np.ndarray, total: np.ndarray) -> np.ndarray:
 def _mean_where_defined(blocks: list[np.ndarray]) -> float:
     values = np.concatenate(blocks)
     if not len(values):
-        raise InputError("no query has a point with its label to find: check that the labels match")
+        raise InputError("no query shares its label with a point: check that the labels match")
     return float(values.mean())
 
 
 def _same_shape(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Both as float64 with equally many columns, zeros added to the narrower one."""
+    """Return both as float64 with the same number of columns, padded with zeros."""
     first, second = (checked_points(points, "configuration").astype(np.float64) for points in (X, Y))
     if len(first) != len(second):
         raise InputError(
@@ -233,11 +232,11 @@ def _same_shape(X: ArrayLike, Y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _standardised(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Points about their centre, divided by a size: squares neither overflow nor vanish.
+    """Return the points about their centre, scaled so that squares neither overflow nor vanish; centre; size.
 
-    Return these, the centre and the size: `points` is `2 * (size * standardised + centre)`.
+    `points` is `2 * (size * standardised + centre)`.
     """
-    halves = 0.5 * points  # differences of the largest numbers overflow
+    halves = 0.5 * points  # differences of the largest numbers would overflow
     moved = halves - halves[0]  # equal columns become exactly 0: rounding must not look like a shape
     size = float(np.abs(moved).max())
     moved /= size

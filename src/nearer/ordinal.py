@@ -1,4 +1,4 @@
-"""Points from comparisons: the estimator that users hold."""
+"""Estimate points from comparisons."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import Course
-from nearer._fitting.inputs import as_comparisons, known_to
-from nearer._fitting.shared import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
-from nearer._utils.blas import one_thread
-from nearer._utils.chance import warn_of_trials
-from nearer._utils.compiling import compiling
-from nearer._utils.distances import compared_distances, first_pair_nearer
+from nearer._fitting.fit import (
+    FITTED,
+    PARAMS,
+    Fit,
+    as_comparisons,
+    check_learnable,
+    check_resolved,
+    known_to,
+    that_count,
+    watched,
+)
+from nearer._fitting.models import warn_of_trials
+from nearer._utils.arrays import compared_distances, first_pair_nearer
 from nearer._utils.random import RandomState, generator
+from nearer._utils.runtime import compiling, one_thread
 from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text
 from nearer._utils.validation import not_negative, whole
 from nearer.calibration import CLOSER, STRENGTHS, choose
@@ -48,24 +55,22 @@ from nearer.solvers.path import LEAST_COMPARISONS, Choice
 from nearer.solvers.run import Callback
 from nearer.starts import brought_back, random_points, starting_points
 
-#: what "auto" runs from points that short fits have found already
-_GO_ON = SVRG(step=StabilizedBB(first_step="careful"))
-#: what "auto" runs where there are too few comparisons for stochastic steps to be worth their noise
+#: solver of "auto" from the points of short fits
+_WARM = SVRG(step=StabilizedBB(first_step="careful"))
+#: solver of "auto" for few comparisons, where the noise of stochastic steps does not pay off
 _FEW = Phases((Adam(epochs=30), LBFGS()))
-#: share of `tol` that it goes on to: it takes tiny steps on the way, and converging costs next to nothing
+#: factor on `tol` for it: it may take tiny steps on the way, and converging costs almost nothing
 _FEW_TOL = 1e-6
-#: share of the seconds left that a start may take
+#: fraction of the remaining seconds that a start may take
 _FOR_A_START = 0.25
-#: order in which loss="auto" tries them: a later one must be clearly better
+#: order in which loss="auto" tries losses: a later one must be clearly better
 _ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
 
 
 def _candidates(n_components: int) -> list[Loss]:
-    """What loss="auto" tries."""
+    """Return the losses that loss="auto" tries."""
     losses = [LOSSES[name]() for name in _ORDER]
-    if (
-        n_components > 3
-    ):  # with many dimensions the usual tails of t-STE, alpha = p - 1, are hardly heavy any more
+    if n_components > 3:  # in many dimensions the usual tails of t-STE, alpha = p - 1, are no longer heavy
         losses.insert(_ORDER.index("tste") + 1, TSTE(alpha=(n_components - 1) / 2))
     return losses
 
@@ -73,60 +78,59 @@ def _candidates(n_components: int) -> list[Loss]:
 def _has_probability(estimator: OrdinalEmbedding) -> bool:
     loss = getattr(estimator, "loss_", estimator.loss)
     if loss == "auto":
-        raise AttributeError(
-            'with loss="auto" there is a probability only after fit, where the chosen loss has one'
-        )
+        raise AttributeError('loss="auto" has a probability only after fit, if the chosen loss has one')
     if not find_loss(loss).has_probability:
         raise AttributeError(f"the loss {find_loss(loss).name!r} has no probability: use ste, tste or ckl")
     return True
 
 
 class OrdinalEmbedding(BaseEstimator):
-    """Place objects as points so that the comparisons hold: ordinal embedding.
+    """Place objects as points such that the comparisons hold: ordinal embedding.
 
-    Minimises the mean loss over the comparisons of squared distances plus `l2` times the mean squared length of the
-    points.
+    It minimises the mean loss of the comparisons of squared distances, plus `l2` times the mean squared length of
+    the points.
 
     Parameters
     ----------
     n_components : int
-        Dimension of the embedding; `nearer.choose_dimension` helps to find it.
+        Dimension of the embedding. `nearer.choose_dimension` helps to find it.
     loss : {"gnmds", "ckl", "ste", "tste", "soe", "auto"} or nearer.losses.Loss
-        "soe" did best or nearly so on most data we tried; "ste", "tste" and "ckl" also give probabilities; "auto"
-        chooses on held-out comparisons.
+        "soe" was the best or close to it on most data we tried. "ste", "tste" and "ckl" also predict probabilities.
+        "auto" chooses on held-out comparisons.
     l2 : float or "auto"
-        Strength of the L2 term. "auto" chooses it on held-out comparisons by short fits.
+        Strength of the L2 term. "auto" chooses it by short fits on held-out comparisons.
     solver : str or nearer.solvers.Solver
         "auto" (Adam on large batches, then SVRG-SBB), "svrg-sbb", "svrg-sbb0", "svrg-sbb-restarts", "svrg", "sgd",
         "adam", "batch" or "lbfgs".
     init : {"auto", "spectral", "random"} or array of shape (n_objects, n_components)
-        Where to begin; "auto" is spectral up to three dimensions and random beyond. An array that leaves out
-        a direction, such as a column of zeros, gets a thousandth of its size in there, or the fit would never use it.
+        Where to start. "auto" is spectral up to three dimensions and random above. An array without spread in some
+        direction, such as a column of zeros, gets a thousandth of its size there; the fit would never use that
+        direction otherwise.
     n_init : int
-        Starts; the fit with the least objective is kept. All but the first are random.
+        Number of starts. The fit with the smallest objective is kept. All but the first are random.
     max_epochs, max_evaluations, max_seconds : number, optional
-        Budget; whichever comes first. The last two include the trials of automatic choices.
+        Stop at whichever limit comes first. The last two include the trials of automatic choices.
     tol : float
-        Stop when two epochs in a row lower the objective by less than this share; by less than a millionth of it
-        where solver="auto" has fewer than 50 comparisons.
+        Stop when two consecutive epochs lower the objective by less than this fraction (by less than a millionth of
+        it if solver="auto" has fewer than 50 comparisons).
     n_jobs : int
-        Threads, or -1 for one a core. The result does not depend on it.
+        Number of threads, or -1 for one per core. The result does not depend on it.
     dtype : {"float64", "float32"}
-        Precision of the points; float32 takes half of the memory.
+        Precision of the points. float32 needs half the memory.
     random_state : int, Generator, RandomState or None
-        Where random draws come from; the same int gives the same points.
+        Source of random draws. The same int produces the same points.
     verbose : bool
         Show a progress bar.
     callback : callable, optional
-        Called with a `nearer.solvers.Progress` after each epoch; a true answer stops the fit. Its further attributes
-        `stage` ("choosing l2" and the like, then "fitting"), `part` and `parts` tell the runs of a fit apart.
+        Called with a `nearer.solvers.Progress` after each epoch. A true return value stops the fit. The attributes
+        `stage` (for example "choosing l2", then "fitting"), `part` and `parts` distinguish the runs of a fit.
 
     Attributes
     ----------
     embedding_ : array of shape (n_objects, n_components)
         The points.
     result_ : nearer.solvers.Result
-        The course of the fit; `result_.details` says what automatic choices chose.
+        History of the fit. `result_.details` has the outcome of automatic choices.
     loss_ : nearer.losses.Loss
         The loss that was minimised.
     l2_ : float
@@ -199,19 +203,18 @@ class OrdinalEmbedding(BaseEstimator):
         Parameters
         ----------
         X : Comparisons, or array of shape (q, 3) or (q, 4)
-            Answers, the nearer one first; an array holds indices from 0, or names.
+            Answers with the nearer object first. An array contains indices from 0, or names.
         y : array of shape (q,), optional
-            Responses where X holds questions rather than answers: +1 or True where the first pair is nearer.
+            Responses if X contains questions instead of answers: +1 or True if the first pair is nearer.
         """
         comparisons = as_comparisons(X, y)
         self._check(comparisons)
         return self._fit(comparisons, self.init)
 
     def partial_fit(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> OrdinalEmbedding:
-        """Go on from the current points with more answers, which are added to those already given.
+        """Continue from the current points with more answers, which are added to the earlier ones.
 
-        Objects that are new begin near the middle. Automatic choices of `loss` and `l2` stay as they are. The first
-        call is `fit`.
+        New objects start near the centre. Automatic choices of `loss` and `l2` are kept. The first call is `fit`.
         """
         comparisons = as_comparisons(X, y)
         if not hasattr(self, "embedding_"):
@@ -230,30 +233,30 @@ class OrdinalEmbedding(BaseEstimator):
             rng = generator(self.random_state)
             new = random_points(together.n_objects - len(start), self.n_components, self.loss_.unit, rng)
             start = np.concatenate([start, start.mean(axis=0) + new])
-        # what was chosen automatically stays; what was set by hand since then counts
+        # keep what was chosen automatically, and use what the user has set since then
         loss = self.loss_ if isinstance(self.loss, str) and self.loss == "auto" else find_loss(self.loss)
         l2 = self.l2_ if isinstance(self.l2, str) else self.l2
         return self._fit(together, start, chosen=(loss, float(l2)))
 
     def fit_transform(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> np.ndarray:
-        """Fit, and give the points."""
+        """Fit, and return the points."""
         return self.fit(X, y).embedding_
 
-    # -- asking -------------------------------------------------------------------------------------------------
+    # -- predicting ---------------------------------------------------------------------------------------------
 
     def predict(self, X: Comparisons | ArrayLike) -> np.ndarray:
-        """Whether the first pair of each comparison is nearer in the embedding; a tie is False."""
+        """Return whether the first pair of each comparison is nearer in the embedding. A tie is False."""
         comparisons = self._known(X)
         return first_pair_nearer(self.embedding_, comparisons.indices)
 
     @available_if(_has_probability)
     def predict_proba(self, X: Comparisons | ArrayLike) -> np.ndarray:
-        """Probability that the first pair is called nearer; absent where the loss has none."""
-        near, far = self._distances(X)
-        return self.loss_.probability(near, far)
+        """Return the probability that the first pair is called nearer. Not available for losses without one."""
+        comparisons = self._known(X)
+        return self.loss_.probability(*compared_distances(self.embedding_, comparisons.indices))
 
     def score(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> float:
-        """Share of the comparisons that hold (weighted where they have weights)."""
+        """Return the fraction of comparisons that hold (weighted if they have weights)."""
         comparisons = self._known(X, y)
         return 1.0 - triplet_error(self.embedding_, comparisons)
 
@@ -263,23 +266,22 @@ class OrdinalEmbedding(BaseEstimator):
     def _fit(
         self, comparisons: Comparisons, init: str | np.ndarray, chosen: tuple[Loss, float] | None = None
     ) -> OrdinalEmbedding:
-        """Choose what is left to choose, and solve; with `chosen`, `init` holds points to go on from."""
+        """Make the automatic choices, and solve; with `chosen`, `init` has the points to continue from."""
         with (
             watched(self.verbose, self.callback, self.max_seconds) as (callback, finish),
             compiling() as compile_seconds,
         ):
-            course = Course(
+            course = Fit(
                 that_count(comparisons),
                 self.n_components,
                 generator(self.random_state),
                 dtype=self.dtype,
-                n_jobs=_threads(self.n_jobs),
+                n_jobs=(os.cpu_count() or 1) if self.n_jobs == -1 else self.n_jobs,
                 run=Run(self._budget(), callback),
             )
             choice = self._choose(course, init, chosen)
-            points, result = self._solve(
-                course, init, choice, goes_on=chosen is not None or bool(choice.errors)
-            )
+            warm = chosen is not None or bool(choice.errors)
+            points, result = self._solve(course, init, choice, warm)
             finish(result)
         if choice.errors:
             warn_of_trials(choice.least_error, course.comparisons, choice.n_held_out)
@@ -290,7 +292,7 @@ class OrdinalEmbedding(BaseEstimator):
         self._comparisons = comparisons
         return self
 
-    def _choose(self, course: Course, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
+    def _choose(self, course: Fit, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
         loss, l2 = chosen or (self.loss, self.l2)
         automatic = isinstance(loss, str) and loss == "auto"
         losses = _candidates(self.n_components) if automatic else [find_loss(loss)]
@@ -304,25 +306,22 @@ class OrdinalEmbedding(BaseEstimator):
         return choose(course, start, losses, STRENGTHS if l2 == "auto" else (float(l2),))
 
     def _solve(
-        self, course: Course, init: str | np.ndarray, choice: Choice, goes_on: bool
+        self, course: Fit, init: str | np.ndarray, choice: Choice, warm: bool
     ) -> tuple[np.ndarray, Result]:
+        """Run the solver from every start, and return the best points and their result."""
         objective = course.objective(choice.loss, choice.strength)
-        solver, budget = find_solver(self.solver), course.run.budget
-        if solver == SOLVERS["auto"] and len(course.comparisons) < LEAST_COMPARISONS:
-            solver, budget = _FEW, replace(budget, tol=_FEW_TOL * self.tol)
-        if self.loss == "auto":  # which was chosen among fits that went as far
-            budget = replace(budget, tol=CLOSER * budget.tol)
         if choice.stopped:
             return choice.points, course.no_run(objective, choice.points, choice.stopped)
+        solver, budget = self._solver_and_budget(course)
         best: tuple[np.ndarray, Result] | None = None
         course.run.enter("fitting", self.n_init)
         try:
             for attempt in range(self.n_init):
-                if attempt == 0 and goes_on and solver == SOLVERS["auto"]:
-                    found = course.minimise(_GO_ON, objective, choice.points, budget)
+                if attempt == 0 and warm and solver == SOLVERS["auto"]:
+                    found = course.minimise(_WARM, objective, choice.points, budget)
                 else:
                     start = choice.points
-                    if attempt > 0 or choice.errors:  # points of trials are no fair start for another solver
+                    if attempt > 0 or choice.errors:  # the points of trials favour the solver of the trials
                         start = self._start(course, init if attempt == 0 else "random", objective.loss)
                     found = course.minimise(solver, objective, brought_back(objective, start), budget)
                 if best is None or found[1].objective < best[1].objective:
@@ -336,7 +335,15 @@ class OrdinalEmbedding(BaseEstimator):
         assert best is not None
         return best
 
-    def _start(self, course: Course, init: str | np.ndarray, loss: Loss) -> np.ndarray:
+    def _solver_and_budget(self, course: Fit) -> tuple[Solver, Budget]:
+        solver, budget = find_solver(self.solver), course.run.budget
+        if solver == SOLVERS["auto"] and len(course.comparisons) < LEAST_COMPARISONS:
+            solver, budget = _FEW, replace(budget, tol=_FEW_TOL * self.tol)
+        if self.loss == "auto":  # the loss was chosen among fits to this tolerance
+            budget = replace(budget, tol=CLOSER * budget.tol)
+        return solver, budget
+
+    def _start(self, course: Fit, init: str | np.ndarray, loss: Loss) -> np.ndarray:
         left = course.run.seconds_left
         seconds = None if left is None else _FOR_A_START * left
         return starting_points(
@@ -347,9 +354,8 @@ class OrdinalEmbedding(BaseEstimator):
         return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)
 
     def _details(self, choice: Choice, compile_seconds: float) -> dict[str, Any]:
-        loss = choice.loss.resolved(self.n_components)
         details: dict[str, Any] = {
-            "loss": repr(loss),
+            "loss": repr(self.loss_),
             "l2": choice.strength,
             "solver": self.solver if isinstance(self.solver, str) else repr(self.solver),
             "init": self.init if isinstance(self.init, str) else "array",
@@ -375,10 +381,10 @@ class OrdinalEmbedding(BaseEstimator):
         whole("n_init", self.n_init)
         if self.n_jobs != -1:
             whole("n_jobs", self.n_jobs)
-        if isinstance(self.l2, str) and self.l2 != "auto":
-            raise InputError(f'l2 must be "auto" or a number of 0 or more, not {self.l2!r}')
         if not isinstance(self.l2, str):
             not_negative("l2", self.l2)
+        elif self.l2 != "auto":
+            raise InputError(f'l2 must be "auto" or a number of at least 0, not {self.l2!r}')
         if self.callback is not None and not callable(self.callback):
             raise InputError(
                 f"callback must be a function of one nearer.solvers.Progress, not {self.callback!r}"
@@ -394,15 +400,7 @@ class OrdinalEmbedding(BaseEstimator):
         self._check_settings()
         check_learnable(comparisons)
 
-    def _distances(self, X: Comparisons | ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        comparisons = self._known(X)
-        return compared_distances(self.embedding_, comparisons.indices)
-
     def _known(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> Comparisons:
-        """What was given, by this model's indices."""
+        """Return the comparisons by this model's indices."""
         check_is_fitted(self)
         return known_to(as_comparisons(X, y), len(self.embedding_), self.names_)
-
-
-def _threads(n_jobs: int) -> int:
-    return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs

@@ -14,31 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import nearer
-from nearer._fitting.models import map_of, share_on_map
-from nearer._utils.chance import at_chance
+from nearer._fitting.models import STOP_REASONS, at_chance, effort, is_kernel, is_online, map_of, share_on_map
 from nearer._utils.files import replacing
 from nearer._utils.text import counted, readable_seconds
-from nearer.kernels.base import KernelModel
-from nearer.kernels.online import OnlineKernel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from nearer._fitting.models import Model
     from nearer.comparisons import Comparisons
+    from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
     from nearer.solvers import Result
-
-STOP_REASONS = {
-    "tolerance": "the objective stopped falling",
-    "epochs": "the budget of epochs was spent",
-    "evaluations": "the budget of gradient evaluations was spent",
-    "seconds": "the budget of seconds was spent",
-    "callback": "a callback asked to stop",
-    "interrupted": "interrupted by hand; this is the best until then",
-    "diverged": "the objective diverged; this is the best before that",
-}
 
 
 class Fact(NamedTuple):
@@ -122,12 +110,12 @@ def render_report(
 
 def _size(estimator: Model, points: np.ndarray) -> str:
     objects, dimensions = counted(len(points), "object"), counted(points.shape[1], "dimension")
-    kernel = ", a kernel drawn" if isinstance(estimator, KernelModel) else ""
+    kernel = ", a kernel drawn" if is_kernel(estimator) else ""
     return f"{objects}{kernel} in {dimensions}"
 
 
 def _ending(estimator: Model) -> str:
-    if isinstance(estimator, OnlineKernel):
+    if is_online(estimator):
         return f"{counted(estimator.n_seen_, 'answer')} learned, one at a time"
     reason = estimator.result_.stop_reason
     return STOP_REASONS.get(reason, reason)
@@ -148,13 +136,13 @@ def _facts(
         remark = f"comparisons contradict another, on {counted(conflicts.n_questions, 'question')}"
         yield Fact("Conflicts", f"{conflicts.n_rows:,}", remark)
     judges = train if test is None else test
-    if isinstance(estimator, KernelModel) and judges is not None:
+    if is_kernel(estimator) and judges is not None:
         which = "training" if test is None else "unseen"
         share = share_on_map(estimator, points, judges)
         yield Fact(
             "On the map", f"{share:.1%}", f"of the {which} comparisons hold for the points drawn below"
         )
-    yield from _online_facts(estimator) if isinstance(estimator, OnlineKernel) else _result_facts(estimator)
+    yield from _online_facts(estimator) if is_online(estimator) else _result_facts(estimator)
 
 
 def _result_facts(estimator: OrdinalEmbedding | RelativeKernel) -> Iterable[Fact]:
@@ -175,20 +163,6 @@ def _online_facts(estimator: OnlineKernel) -> Iterable[Fact]:
         )
 
 
-def effort(result: Result) -> str:
-    """How long the fit took, the automatic choices before it, and compiling within them."""
-    text = f"{readable_seconds(result.seconds)}, {counted(result.n_epochs, 'epoch')}"
-    choosing, compiling = (result.details.get(f"{what}_seconds") for what in ("choice", "compile"))
-    if choosing:
-        text += f" after {readable_seconds(choosing)} of choosing"
-    return text + of_it_compiling(compiling or 0.0)
-
-
-def of_it_compiling(seconds: float) -> str:
-    """What to add to a time of which so many seconds went into compiling."""
-    return f"; {readable_seconds(seconds)} of it compiling, once on this machine" if seconds else ""
-
-
 def _fact_html(fact: Fact) -> str:
     remark = f"<small>{escape(fact.remark)}</small>" if fact.remark else ""
     return f"<div><dt>{escape(fact.name)}</dt><dd>{escape(fact.value)}{remark}</dd></div>\n"
@@ -199,10 +173,10 @@ def _pictures(estimator: Model, points: np.ndarray, figures: Mapping[str, Figure
 
     further = "".join(f"<h2>{escape(name)}</h2>{_figure_html(one, name)}" for name, one in figures.items())
     caption = "Only which is nearer counts: it may be turned, mirrored and scaled at will."
-    if isinstance(estimator, KernelModel):
+    if is_kernel(estimator):
         caption += " The kernel may have more dimensions than are drawn."
     the_map = _figure_html(plot_map(points, estimator.names_), "The map", caption)
-    course = "" if isinstance(estimator, OnlineKernel) else _course(estimator.result_)
+    course = "" if is_online(estimator) else _course(estimator.result_)
     return f"{further}<h2>Map</h2>{the_map}{course}"
 
 
@@ -230,7 +204,7 @@ def _tables(estimator: Model) -> str:
 
 
 def _outcome(estimator: Model) -> dict[str, dict[str, Any]]:
-    if isinstance(estimator, OnlineKernel):
+    if is_online(estimator):
         counts = {
             "answers": estimator.n_seen_,
             "steps": estimator.n_steps_,

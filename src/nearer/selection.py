@@ -1,4 +1,4 @@
-"""Choosing the number of dimensions by cross-validation."""
+"""Choose the number of dimensions by cross-validation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from nearer._fitting.inputs import as_comparisons
-from nearer._utils.chance import silent_trials, warn_of_trials
+from nearer._fitting.fit import as_comparisons
+from nearer._fitting.models import silent_trials, warn_of_trials
 from nearer._utils.random import generator
+from nearer._utils.text import warn
 from nearer._utils.validation import whole
-from nearer._utils.warning import warn
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.ordinal import OrdinalEmbedding
@@ -24,7 +24,7 @@ __all__ = ["DimensionChoice", "choose_dimension"]
 
 @dataclass(frozen=True)
 class DimensionChoice:
-    """Held-out errors by dimension.
+    """Hold the held-out errors of several dimensions.
 
     Attributes
     ----------
@@ -55,24 +55,24 @@ class DimensionChoice:
 
     @property
     def mean_errors(self) -> np.ndarray:
-        """Mean held-out error of each dimension."""
+        """Return the mean held-out error of each dimension."""
         return self.errors.mean(axis=1)
 
     @property
     def best(self) -> int:
-        """The dimension with the least mean error."""
+        """Return the dimension with the smallest mean error."""
         return self.n_components[int(self.mean_errors.argmin())]
 
     @property
     def best_is_largest(self) -> bool:
-        """Whether the best of several dimensions is the largest tried: then a larger one may be better still."""
+        """Return whether the best of several dimensions is the largest tried: an even larger one may be better."""
         return len(self.n_components) > 1 and self.best == max(self.n_components)
 
     @property
     def smallest_within_one_se(self) -> int:
-        """The smallest dimension that the best one does not beat by more than a standard error.
+        """Return the smallest dimension whose error is within one standard error of the best.
 
-        The folds are paired, so the standard error is that of the difference to the best.
+        The folds are paired, so this is the standard error of the difference to the best.
         """
         best = int(self.mean_errors.argmin())
         n_folds = self.errors.shape[1]
@@ -83,7 +83,7 @@ class DimensionChoice:
         return self.best
 
     def plot(self, ax: Any = None) -> Any:
-        """A figure of the error against the dimension; see `nearer.plotting.plot_dimension_choice`."""
+        """Plot the error against the dimension; see `nearer.plotting.plot_dimension_choice`."""
         from nearer.plotting import plot_dimension_choice
 
         return plot_dimension_choice(self, ax=ax)
@@ -97,9 +97,9 @@ def choose_dimension(
     estimator: OrdinalEmbedding | None = None,
     random_state: Any = None,
 ) -> DimensionChoice:
-    """Cross-validated held-out error for several dimensions; groups are never separated.
+    """Cross-validate several dimensions. Groups are never split between folds.
 
-    Warn where the largest dimension is clearly the best: a larger one may be better still.
+    Warn if the largest dimension is clearly the best: an even larger one may be better.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def choose_dimension(
     n_components : iterable of int
         Dimensions to try.
     n_splits : int
-        Folds.
+        Number of folds.
     estimator : OrdinalEmbedding, optional
-        With other settings than the default ones.
+        The settings of the fits, if not the defaults.
     random_state : int, Generator, RandomState or None
-        Where the folds and the fits draw from; the same int gives the same errors.
+        Source of the folds and of the fits' random draws. The same int produces the same errors.
 
     Examples
     --------
@@ -123,17 +123,17 @@ def choose_dimension(
     2
     """
     if not isinstance(n_components, Iterable):
-        raise InputError(f"n_components holds the dimensions to try, such as (1, 2, 3), not {n_components!r}")
+        raise InputError(f"n_components must be several dimensions, such as (1, 2, 3), not {n_components!r}")
     comparisons, dimensions = as_comparisons(comparisons), tuple(n_components)
     if not dimensions:
-        raise InputError("n_components holds no dimension to try: give for example (1, 2, 3)")
+        raise InputError("n_components is empty: give the dimensions to try, for example (1, 2, 3)")
     for dimension in dimensions:
         whole("n_components", dimension)
     whole("n_splits", n_splits, at_least=2)
     rng = generator(random_state)
     template = OrdinalEmbedding() if estimator is None else estimator
     folds = comparisons.folds(n_splits, random_state=rng)
-    seeds = rng.integers(2**31, size=n_splits)  # the folds' own, so that dimensions are compared pairwise
+    seeds = rng.integers(2**31, size=n_splits)  # one per fold, so that dimensions are compared in pairs
     errors = [
         [
             1.0 - _fitted(template, dimension, int(seed), comparisons[train]).score(comparisons[test])
@@ -144,8 +144,8 @@ def choose_dimension(
     choice = DimensionChoice(dimensions, np.array(errors))
     if choice.best_is_largest and choice.smallest_within_one_se == choice.best:
         warn(
-            f"{choice.best} dimensions, the most tried, have clearly the least held-out error, so that more may have "
-            f"less still: try up to {2 * choice.best}"
+            f"{choice.best} dimensions, the most tried, have clearly the smallest held-out error, and more may be "
+            f"even better: try up to {2 * choice.best}"
         )
     warn_of_trials(float(choice.mean_errors.min()), comparisons, len(comparisons))
     return choice

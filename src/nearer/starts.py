@@ -1,4 +1,4 @@
-"""Where a fit begins: points at random, or from the spectrum of the comparisons."""
+"""Choose starting points: random, or from the spectrum of the comparisons."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
-from nearer._utils.finite import relative
+from nearer._utils.arrays import relative
 from nearer.errors import InputError
 from nearer.losses import Loss
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
     from nearer.objectives import PointObjective
 
-#: starts from the spectrum are the default up to this many dimensions: with few, random starts fold
+#: spectral starts are the default up to this many dimensions: in few dimensions, random starts end up folded
 _LOW_DIMENSION = 3
-#: seconds a comparison and an object that the matrix of a spectral start takes, on a slow machine
+#: seconds per comparison and per object that the matrix of a spectral start takes, on a slow machine
 _MATRIX_SECONDS = 2e-6
-#: beside the longest direction of given points, one that counts as missing, and what is put in its place
+#: relative to the longest direction of given points: lengths below the first count as missing, and get the second
 _FLAT, _NUDGE = 1e-7, 1e-3
 
 
 class _TooLong(Exception):  # noqa: N818 - a spent budget, not an error
-    """There are no seconds left for a better start."""
+    """The time for a better start has run out."""
 
 
 def starting_points(
@@ -40,12 +40,11 @@ def starting_points(
     *,
     dtype: DTypeLike = np.float64,
 ) -> np.ndarray:
-    """Points to begin with, at the scale at which the loss bends (a given array keeps its own).
+    """Return the points to start from, at the scale where the loss has its curvature (an array keeps its own scale).
 
-    A given array that leaves out a direction, such as one with a column of zeros, gets a thousandth of its size in
-    there: no descent would ever use that direction otherwise. It is refused where its squares overflow or vanish in
-    `dtype`, the precision of the fit. A spectral start that takes longer than `seconds` is
-    given up for a random one.
+    An array without spread in some direction, such as a column of zeros, gets a thousandth of its size there:
+    otherwise no descent would ever use that direction. It is refused if its squares overflow or vanish in
+    `dtype`, the precision of the fit. A spectral start that takes longer than `seconds` is replaced by a random one.
     """
     if isinstance(init, str) and init == "auto":
         init = "spectral" if n_components <= _LOW_DIMENSION else "random"
@@ -61,34 +60,34 @@ def starting_points(
 
 
 def _given_points(init: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
-    """A user's own points, a copy, that a fit of this precision can begin with."""
+    """Return a checked copy of a user's own points, from which a fit of this precision can start."""
     points = np.array(init, dtype=np.float64)
     if points.shape != shape:
         raise InputError(
-            f"init has shape {points.shape} but the fit needs {shape}: one row an object, one column a component"
+            f"init has shape {points.shape} but the fit needs {shape}: one row per object, one column per component"
         )
     if not np.isfinite(points).all():
-        raise InputError("init holds NaN or infinity: give finite starting points")
+        raise InputError("init contains NaN or infinity: give finite starting points")
     with np.errstate(over="ignore", invalid="ignore"):
         rounded = points.astype(dtype).astype(np.float64)
-        size = float(np.square(rounded).sum())  # of the L2 term
+        size = float(np.square(rounded).sum())  # enters the L2 term
         spread = float(np.square(rounded - rounded[0]).sum())
     if not max(size, spread) <= float(np.finfo(dtype).max):
         raise InputError(f"the squares of init overflow in {dtype}: give smaller numbers")
-    if (points == points[0]).all():  # every gradient vanishes there
-        raise InputError("init puts all objects at one point, where no descent begins: spread the points")
+    if (points == points[0]).all():
+        raise InputError("init puts all objects at one point, where gradients vanish: spread the points")
     if spread < float(np.finfo(dtype).tiny):
         raise InputError(f"the squared distances of init vanish in {dtype}: spread the points")
     return points
 
 
 def _in_all_directions(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Points that differ in every direction, as far as there are enough of them.
+    """Return points with some spread in every direction, as far as there are enough of them.
 
-    Where they do not, the gradient has nothing of that direction either: a saddle.
+    Without spread in a direction the gradient is zero there too: a saddle point.
     """
     centred = points - points.mean(axis=0)
-    centred /= np.abs(centred).max()  # else squares of tiny or huge numbers are none
+    centred /= np.abs(centred).max()  # otherwise squares of tiny or huge numbers vanish or overflow
     variances, directions = np.linalg.eigh(centred.T @ centred)
     missing = directions[:, variances <= _FLAT**2 * variances[-1]]
     if points.shape[1] - missing.shape[1] >= min(points.shape[1], len(points) - 1):
@@ -98,7 +97,7 @@ def _in_all_directions(points: np.ndarray, rng: np.random.Generator) -> np.ndarr
 
 
 def random_points(n_objects: int, n_components: int, unit: float, rng: np.random.Generator) -> np.ndarray:
-    """Gaussian points whose mean squared distance is `unit`."""
+    """Draw Gaussian points whose mean squared distance is `unit`."""
     return rng.normal(size=(n_objects, n_components)) * np.sqrt(unit / (2 * n_components))
 
 
@@ -109,12 +108,12 @@ def spectral_points(
     rng: np.random.Generator,
     seconds: float | None = None,
 ) -> np.ndarray:
-    """The direction in which a kernel at zero improves most, as points.
+    """Return, as points, the direction in which a kernel at zero improves most.
 
-    "i and j are nearer than l and k" asks of a kernel K that K_ii + K_jj - 2 K_ij fall and the same for l, k rise: a
-    Laplacian with weight -1 on the near pair and +1 on the far one. Summed over the comparisons, its leading
-    eigenvectors are the best first step of a kernel method from K = 0, cut to rank `n_components`. Where there are
-    none, or not within `seconds`, the points are random.
+    "i and j are nearer than l and k" asks that K_ii + K_jj - 2 K_ij of a kernel K decrease and the same term of l, k
+    increase: a Laplacian with weight -1 on the near pair and +1 on the far pair. The leading eigenvectors of the
+    sum over the comparisons are the best first step of a kernel method from K = 0, cut to rank `n_components`.
+    If there are none, or not within `seconds`, the points are random.
     """
     n = comparisons.n_objects
     end = None if seconds is None else time.perf_counter() + seconds
@@ -129,14 +128,14 @@ def spectral_points(
     if not size > 0:
         return random_points(n, n_components, unit, rng)
     points *= np.sqrt(unit / (2 * size))
-    # a column of zeros is a saddle that no descent leaves
+    # no descent leaves a column of zeros: it is a saddle point
     empty = np.linalg.norm(points, axis=0) < 1e-6 * np.linalg.norm(points)
     points[:, empty] = 0.1 * random_points(n, n_components, unit, rng)[:, empty]
     return points
 
 
 def _rise(comparisons: Comparisons, seconds: float | None) -> tuple[csr_array, np.ndarray]:
-    """The sum of the Laplacians with every object scaled by its share, and the shares."""
+    """Return the sum of the Laplacians with every object scaled by its share, and the shares."""
     from scipy.sparse import coo_array, diags_array
 
     n, q = comparisons.n_objects, len(comparisons)
@@ -153,19 +152,20 @@ def _rise(comparisons: Comparisons, seconds: float | None) -> tuple[csr_array, n
     nearness = nearness + nearness.T
     rise = nearness - diags_array(nearness.sum(axis=1))
     share = np.sqrt(1 / (1 + np.bincount(np.concatenate([rows, columns]), minlength=n)))
-    return diags_array(share) @ rise @ diags_array(share), share  # else busy objects would drown the rest
+    # the scaling keeps objects with many comparisons from dominating
+    return diags_array(share) @ rise @ diags_array(share), share
 
 
 def _leading(
     matrix: csr_array, count: int, rng: np.random.Generator, end: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The largest eigenvalues and their vectors, in memory for some tens of vectors."""
+    """Return the largest eigenvalues and their vectors, with memory for a few dozen vectors."""
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     n = matrix.shape[0]
     largest = abs(matrix).max()
-    # Lanczos needs room, and so small a problem needs no help; and where the comparisons cancel each other, no
-    # direction is better than another
+    # Lanczos needs more rows than this, and such a small problem needs no help; and if the comparisons cancel
+    # each other, no direction is better than another
     if n <= count + 1 or not largest > 0:
         return np.zeros(count), np.zeros((n, count))
     matrix = matrix / largest
@@ -183,9 +183,9 @@ def _leading(
 
 
 def brought_back(objective: PointObjective, points: np.ndarray) -> np.ndarray:
-    """Points far beyond the loss's unit, brought back along their ray to where the objective is least.
+    """Shrink points far larger than the loss's unit to the scale with the smallest objective.
 
-    Far out a loss is flat or linear and a descent crawls; within ten units the points stay as they are.
+    Far out a loss is flat or linear, and a descent is slow. Points within ten units are returned unchanged.
     """
     from scipy.optimize import minimize_scalar
 

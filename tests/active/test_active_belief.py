@@ -10,7 +10,7 @@ from nearer import Comparisons
 from nearer.active._belief import Belief
 from nearer.active._crowd import information, places_of
 from nearer.active._entropy import entropy, information_of_normal_odds
-from nearer.losses.base import sigmoid
+from nearer.losses.formulas import sigmoid
 
 
 def belief_of(points: np.ndarray, variance: float = 1.0) -> Belief:

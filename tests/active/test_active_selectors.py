@@ -13,6 +13,7 @@ from nearer.active import PlantedOracle, Selector
 from nearer.active._belief import Belief
 from nearer.active._candidates import AllQuestions, keys_of
 from nearer.errors import InputError
+from tests.refusals import refused
 from tests.registries import STRATEGIES
 
 ALL = [pytest.param(strategy, id=name) for name, strategy in STRATEGIES.items()]
@@ -235,45 +236,42 @@ def test_selector_shares_settings_between_strategy_and_selector():
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "facts"),
     [
-        (lambda: Selector(2), "n_objects must be a whole number of 3 or more, not 2"),
-        (lambda: Selector(1 << 22), "n_objects must be at most 2,097,152"),
-        (lambda: Selector(9, "best"), "strategy must be one of random, round-robin, .* not 'best'"),
-        (lambda: Selector(9, n_components=0), "n_components must be a whole number"),
-        (lambda: Selector(9, random_share=1.5), "random_share must be a number from 0 to 1, not 1.5"),
-        (lambda: Selector(3, names=["a", "b"]), "there are 2 names but 3 objects"),
-        (lambda: Selector(3, names=["a", "b", "a"]), "names holds 'a' twice"),
-        (lambda: Selector(3, questions=[[0, 1]]), r"questions must be whole numbers of shape \(m, 3\)"),
-        (lambda: Selector(3, questions=np.empty((0, 3), int)), "questions is empty"),
+        (lambda: Selector(), ["n_objects", "names"]),
+        (lambda: Selector(2), ["n_objects", "3", "not 2"]),
+        (lambda: Selector(1 << 22), ["n_objects", "2,097,152"]),
+        (lambda: Selector(9, "best"), ["strategy", "round-robin", "'best'"]),
+        (lambda: Selector(9, n_components=0), ["n_components", "1", "not 0"]),
+        (lambda: Selector(9, random_share=1.5), ["random_share", "0 to 1", "1.5"]),
+        (lambda: Selector(3, names=["a", "b"]), ["2 names", "3 objects"]),
+        (lambda: Selector(3, names=["a", "b", "a"]), ["names", "'a'", "twice"]),
+        (lambda: Selector(3, questions=[[0, 1]]), ["questions", "(m, 3)", "(1, 2)"]),
+        (lambda: Selector(3, questions=np.empty((0, 3), int)), ["questions", "at least one"]),
         (
             lambda: Selector(3, questions=[[0, 1, 2], [0, 1, 3]]),
-            "row 1 .* is not about three different objects",
+            ["questions", "row 1", "[0, 1, 3]", "0 to 2"],
         ),
-        (lambda: Selector(3, questions=[[0, 1, 1]]), "row 0 .* is not about three different objects"),
-        (lambda: nearer.active.selector("arr", 9, pool=0), "pool must be a whole number of 1 or more, not 0"),
-        (lambda: nearer.active.InformationGain(places=1), "places must be a whole number of 2 or more"),
-        (lambda: Selector(9).next(0), "k must be a whole number of 1 or more, not 0"),
-        (lambda: Selector(9).tell([[0, 1, 9]]), "an answer is about object 9 but there are 9, .* with grow"),
-        (lambda: Selector(9).tell([[0, 1, 2, 3]]), "a selector asks about triplets"),
-        (lambda: Selector(9).tell([("a", "b", "c")]), "the answers name their objects, such as 'a'"),
-        (
-            lambda: Selector(3, names=["a", "b", "c"]).tell([("a", "b", "z")]),
-            r"an answer is about 'z', which is unknown: add it with grow\(names=...\) first",
-        ),
-        (lambda: Selector(9).grow(8), "n_objects must be a whole number of 9 or more, not 8"),
-        (lambda: Selector(9).grow(names=["a"]), "give grow the names of the new objects where"),
-        (lambda: Selector(3, names=["a", "b", "c"]).grow(4), "give grow the names of the new objects where"),
-        (lambda: Selector(3, names=["a", "b", "c"]).grow(names=["a"]), "names holds 'a' twice"),
-        (lambda: Selector(3, questions=[[0, 1, 2]]).grow(4), "questions from a list are about the objects"),
-        (lambda: Selector(9).refit(), "there are no answers to fit a map to"),
-        (lambda: Selector(9).named([[0, 1, 2]]), "the objects have no names"),
+        (lambda: Selector(3, questions=[[0, 1, 1]]), ["questions", "row 0", "[0, 1, 1]", "different"]),
+        (lambda: nearer.active.selector("arr", 9, pool=0), ["pool", "1", "not 0"]),
+        (lambda: nearer.active.InformationGain(places=1), ["places", "2", "not 1"]),
+        (lambda: Selector(9).next(0), ["k ", "1", "not 0"]),
+        (lambda: Selector(9).tell([[0, 1, 9]]), ["object 9", "there are 9", "grow"]),
+        (lambda: Selector(9).tell([[0, 1, 2, 3]]), ["triplets", "(head, nearer, farther)"]),
+        (lambda: Selector(9).tell([("a", "b", "c")]), ["'a'", "names="]),
+        (lambda: Selector(3, names=["a", "b", "c"]).tell([("a", "b", "z")]), ["'z'", "grow(names=...)"]),
+        (lambda: Selector(9).grow(8), ["n_objects", "9", "not 8"]),
+        (lambda: Selector(9).grow(names=["a"]), ["grow", "names", "number"]),
+        (lambda: Selector(3, names=["a", "b", "c"]).grow(4), ["grow", "names", "number"]),
+        (lambda: Selector(3, names=["a", "b", "c"]).grow(names=["a"]), ["names", "'a'", "twice"]),
+        (lambda: Selector(3, questions=[[0, 1, 2]]).grow(4), ["list", "new selector"]),
+        (lambda: Selector(9).refit(), ["answers", "tell"]),
+        (lambda: Selector(9).named([[0, 1, 2]]), ["names="]),
     ],
 )
-def test_bad_input_is_one_sentence(make, message):
-    with pytest.raises(InputError, match=message) as caught:
+def test_bad_input_is_refused(make, facts):
+    with refused(*facts):
         make()
-    assert "\n" not in str(caught.value)
 
 
 def test_a_refused_answer_leaves_everything_as_it_was():

@@ -82,6 +82,13 @@ def test_an_array_that_is_gone_is_missing(before, capsys):
     assert (code, "missing: gone" in shown) == (1, True)
 
 
+def test_a_pattern_may_name_several_texts():
+    both = record.chosen("online skip|relative ckl")
+    assert set(both) == set(record.chosen("online skip")) | set(record.chosen("relative ckl"))
+    assert record.chosen("online skip")
+    assert record.chosen("relative ckl")
+
+
 def test_comparing_nothing_is_no_success(before):
     assert same_answers.main(["compare", str(before), "--only", "no such case"]) == 1
 

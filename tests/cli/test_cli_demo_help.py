@@ -93,12 +93,12 @@ def test_commands_of_the_documentation_have_the_options_that_they_show(line):
 
 
 def test_fit_help_names_every_loss_and_solver(run):
-    from nearer.cli._fit_options import Loss, Solver
+    from nearer.cli._fit_options import LossName, SolverName
 
-    assert {loss.value for loss in Loss} == {*LOSSES, "auto"}
-    assert {solver.value for solver in Solver} == set(fitting(PointObjective))
+    assert {loss.value for loss in LossName} == {*LOSSES, "auto"}
+    assert {solver.value for solver in SolverName} == set(fitting(PointObjective))
     shown = "".join(run("fit", "--help").stdout.replace("│", "").split())
-    for choices in (Loss, Solver):
+    for choices in (LossName, SolverName):
         assert ",".join(choices) in shown
 
 

@@ -170,27 +170,27 @@ def test_recorded_answers_that_cannot_be_replayed(run, tmp_path, text, part):
 
 
 @pytest.mark.parametrize(
-    ("options", "part"),
+    ("options", "facts"),
     [
-        (["--plot", "a.png"], "--plot is for studies: choose one with --strategy"),
-        (["--repeats", 2], "--repeats is for studies"),
-        (["--strategy", "arr", "--comparisons", 5], "--comparisons is for files of answers"),
-        (["--strategy", "arr", "--truth", "t.csv"], "--truth is for files of answers"),
-        (["--strategy", "arr", "--replay", "a.csv", "--noise", 0.1], "--noise is about planted points"),
-        (["--strategy", "arr", "--replay", "a.csv"], "a.csv: no such file or directory"),
-        (["--strategy", "best"], "'best' is not one of 'random'"),
-        (["--strategy", "arr", "--strategy", "arr"], "a strategy is given twice: give each once"),
-        (["--strategy", "arr", "--out", "curves.parquet"], "the curves of a study are a csv file"),
-        (["--strategy", "arr", "--plot", "s.xyz"], "s.xyz: a picture ends with one of"),
-        (["--strategy", "arr", "--noise", 0.9], "--noise must be a number from 0 to 0.5, not 0.9"),
-        (["--strategy", "arr", "--random-share", 2], "--random-share"),
-        (["--strategy", "arr", "--scale", 0], "--scale must be a number above 0"),
+        (["--plot", "a.png"], ["--plot", "--strategy"]),
+        (["--repeats", 2], ["--repeats", "--strategy"]),
+        (["--strategy", "arr", "--comparisons", 5], ["--comparisons", "--strategy"]),
+        (["--strategy", "arr", "--truth", "t.csv"], ["--truth", "--strategy"]),
+        (["--strategy", "arr", "--replay", "a.csv", "--noise", 0.1], ["--noise", "--replay"]),
+        (["--strategy", "arr", "--replay", "a.csv"], ["a.csv", "no such file"]),
+        (["--strategy", "best"], ["'best'", "'random'"]),
+        (["--strategy", "arr", "--strategy", "arr"], ["strategy", "'arr'", "twice"]),
+        (["--strategy", "arr", "--out", "curves.parquet"], ["curves.parquet", ".csv"]),
+        (["--strategy", "arr", "--plot", "s.xyz"], ["s.xyz", "png"]),
+        (["--strategy", "arr", "--noise", 0.9], ["--noise", "0 to 0.5", "0.9"]),
+        (["--strategy", "arr", "--random-share", 2], ["--random-share"]),
+        (["--strategy", "arr", "--scale", 0], ["--scale", "above 0", "not 0"]),
     ],
 )
-def test_bad_input_is_one_sentence(run, tmp_path, options, part):
+def test_bad_input_is_refused(run, tmp_path, options, facts):
     result = run("simulate", *options)
     assert result.exit_code == 2
-    assert part in result.stderr
+    assert [fact for fact in facts if fact not in result.stderr] == []
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -207,7 +207,8 @@ def test_ctrl_c_keeps_what_was_measured(run, tmp_path, monkeypatch):
     monkeypatch.setattr(nearer.active, "play", play)
     result = run("simulate", *SMALL, "--strategy", "random", "--strategy", "arr", "--plot", "s.png")
     assert result.exit_code == 130
-    assert "interrupted, what was measured so far was written to curves.csv" in result.stderr
+    assert "interrupted" in result.stderr
+    assert "curves.csv" in result.stderr
     assert re.search("random +held-out error 0.[0-9]+ after 30 answers\n", result.stdout)
     assert re.search("arr +nothing was measured", result.stdout)
     rows = curves(tmp_path / "curves.csv")
@@ -221,7 +222,7 @@ def test_ctrl_c_on_a_terminal(start, tmp_path):
     study.screen.wait_for(r" [1-9]\d+/")  # ten answers or more: some errors were measured
     study.send_signal(signal.SIGINT)
     assert study.wait(timeout=60) == 130
-    assert "Traceback" not in study.screen.wait_for(r"was written to curves\.csv")
+    assert "Traceback" not in study.screen.wait_for(r"interrupted.* curves\.csv")
     assert 0 < len(curves(tmp_path / "curves.csv")) < 10**6
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nearer._compiled import CompiledKernels, StagedKernels, kernels_for
+from nearer._compiled import CompiledLoops, StagedLoops, loops_for
 from nearer._compiled.epochs import shuffle
 from tests.registries import LOSSES, SquaredHinge, planted, start
 
@@ -29,10 +29,10 @@ def tolerance(dtype):
 def test_value_and_gradient(loss, kind, dtype, weighted):
     X, Q, W = problem(kind, weighted, dtype)
     found = []
-    for kernels in (kernels_for(loss), StagedKernels(loss)):
+    for loops in (loops_for(loss), StagedLoops(loss)):
         G, C = np.zeros_like(X), np.empty((len(Q), 2), dtype)
-        value = kernels.gradient(X, Q, W, G, C)
-        assert value == pytest.approx(kernels.value(X, Q, W), rel=1e-6)
+        value = loops.gradient(X, Q, W, G, C)
+        assert value == pytest.approx(loops.value(X, Q, W), rel=1e-6)
         found.append((value, G, C))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-10 if dtype == np.float64 else 1e-4)
     np.testing.assert_allclose(found[0][1], found[1][1], **tolerance(dtype))
@@ -46,11 +46,11 @@ def test_value_and_gradient(loss, kind, dtype, weighted):
 def test_svrg_lazy_equals_dense(loss, kind, batch_size, shrink):
     X, Q, W = problem(kind, True, np.float64)
     ends = []
-    for kernels in (kernels_for(loss), StagedKernels(loss)):
+    for loops in (loops_for(loss), StagedLoops(loss)):
         G, C = np.zeros_like(X), np.empty((len(Q), 2))
-        kernels.gradient(X, Q, W, G, C)
+        loops.gradient(X, Q, W, G, C)
         end = X.copy()
-        total = kernels.svrg(end, X, G / len(Q), Q, W, C, 0.004 * batch_size, batch_size, shrink)
+        total = loops.svrg(end, X, G / len(Q), Q, W, C, 0.004 * batch_size, batch_size, shrink)
         ends.append((total, end))
     assert np.abs(ends[0][1] - X).max() > 0.01  # it went somewhere
     assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-8)
@@ -68,9 +68,9 @@ def test_sgd_lazy_equals_dense(kind, dtype, batch_size, shrink):
         np.concatenate([[0.0], np.cumsum(np.log1p(-shrink * steps / steps[0]))]) if shrink else np.empty(0)
     )
     ends = []
-    for kernels in (kernels_for(LOSSES["tste"]), StagedKernels(LOSSES["tste"])):
+    for loops in (loops_for(LOSSES["tste"]), StagedLoops(LOSSES["tste"])):
         end = X.copy()
-        ends.append((kernels.sgd(end, Q, W, steps, batch_size, log_kept), end))
+        ends.append((loops.sgd(end, Q, W, steps, batch_size, log_kept), end))
     assert np.abs(ends[0][1] - X).max() > 0.01
     assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-8 if dtype == np.float64 else 1e-4)
     np.testing.assert_allclose(ends[0][1], ends[1][1], **tolerance(dtype))
@@ -83,11 +83,11 @@ def test_svrg_prefetch_changes_nothing():
     X = rng.normal(size=(n, 3))
     Q = np.stack([rng.permutation(n)[:3] for _ in range(300)]).astype(np.int32)
     W, ends = np.empty(0), []
-    for kernels in (kernels_for(LOSSES["ste"]), StagedKernels(LOSSES["ste"])):
+    for loops in (loops_for(LOSSES["ste"]), StagedLoops(LOSSES["ste"])):
         G, C = np.zeros_like(X), np.empty((len(Q), 2))
-        kernels.gradient(X, Q, W, G, C)
+        loops.gradient(X, Q, W, G, C)
         end = X.copy()
-        kernels.svrg(end, X, G / len(Q), Q, W, C, 0.05, 4, 0.0)
+        loops.svrg(end, X, G / len(Q), Q, W, C, 0.05, 4, 0.0)
         ends.append(end)
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-12)
 
@@ -99,9 +99,9 @@ def test_nan_in_nan_out(loss, bad):
     X, Q, W = problem("triplets", False, np.float64)
     X[3] = bad
     X[4] = bad
-    for kernels in (kernels_for(loss), StagedKernels(loss)):
+    for loops in (loops_for(loss), StagedLoops(loss)):
         with np.errstate(invalid="ignore"):
-            assert not np.isfinite(kernels.value(X, Q, W))
+            assert not np.isfinite(loops.value(X, Q, W))
 
 
 @EVERY_LOSS
@@ -113,9 +113,9 @@ def test_extreme_distances(loss, dtype, scale):
     X[5] = X[6]
     X *= dtype(scale)
     found = []
-    for kernels in (kernels_for(loss), StagedKernels(loss)):
+    for loops in (loops_for(loss), StagedLoops(loss)):
         G = np.zeros_like(X)
-        found.append((kernels.gradient(X, Q, W, G, np.empty((0, 2), dtype)), G))
+        found.append((loops.gradient(X, Q, W, G, np.empty((0, 2), dtype)), G))
     assert np.isfinite(found[0][0])
     assert np.isfinite(found[0][1]).all()
     size = max(np.abs(found[1][1]).max(), 1e-30)
@@ -148,8 +148,8 @@ def test_shuffle_is_uniform_and_seeded():
 
 
 def test_which_losses_are_compiled():
-    assert all(isinstance(kernels_for(loss), CompiledKernels) for loss in LOSSES.values())
-    assert isinstance(kernels_for(SquaredHinge()), StagedKernels)
+    assert all(isinstance(loops_for(loss), CompiledLoops) for loss in LOSSES.values())
+    assert isinstance(loops_for(SquaredHinge()), StagedLoops)
 
 
 def test_elementary_functions_hold_to_the_last_places():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nearer._utils.blas import one_thread
+from nearer._utils.runtime import one_thread
 
 
 @pytest.fixture(autouse=True, scope="package")

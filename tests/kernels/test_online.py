@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 import nearer
 from nearer import Comparisons, OnlineKernel
-from nearer._utils.distances import compared_distances
+from nearer._utils.arrays import compared_distances
 from nearer.datasets import planted
 from nearer.errors import InputError
 from nearer.kernels import _full, _smallest_eigenpair

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nearer import OrdinalEmbedding, RelativeKernel, datasets, losses
-from nearer._utils.distances import compared_distances
+from nearer._utils.arrays import compared_distances
 from nearer.errors import InputError
 from nearer.objectives import PointObjective
 from tests.registries import LOSSES

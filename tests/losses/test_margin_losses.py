@@ -12,7 +12,7 @@ from tests.registries import MARGIN_LOSSES
 
 EVERY_LOSS = pytest.mark.parametrize("loss", MARGIN_LOSSES.values(), ids=MARGIN_LOSSES)
 MARGINS = np.linspace(-6, 6, 602)  # on no kink
-BENDING = {name: loss for name, loss in MARGIN_LOSSES.items() if name != "hinge"}
+SMOOTH = {name: loss for name, loss in MARGIN_LOSSES.items() if name != "hinge"}
 
 
 def test_every_loss_with_a_name_is_in_the_battery():
@@ -27,18 +27,18 @@ def test_slopes_match_finite_differences(loss):
     np.testing.assert_allclose(loss.slope(MARGINS), numeric, atol=1e-7, rtol=1e-6)
 
 
-@pytest.mark.parametrize("loss", BENDING.values(), ids=BENDING)
-def test_bends_match_finite_differences(loss):
+@pytest.mark.parametrize("loss", SMOOTH.values(), ids=SMOOTH)
+def test_second_derivatives_match_finite_differences(loss):
     h = 1e-6
     numeric = (loss.slope(MARGINS + h) - loss.slope(MARGINS - h)) / (2 * h)
-    np.testing.assert_allclose(loss.bend(MARGINS), numeric, atol=1e-7, rtol=1e-6)
-    assert loss.bend(MARGINS).max() == pytest.approx(loss.curvature, rel=1e-3)
+    np.testing.assert_allclose(loss.second_derivative(MARGINS), numeric, atol=1e-7, rtol=1e-6)
+    assert loss.second_derivative(MARGINS).max() == pytest.approx(loss.curvature, rel=1e-3)
 
 
 def test_the_hinge_has_no_second_derivative():
     assert losses.HingeLoss.curvature == np.inf
     with pytest.raises(AttributeError, match="'hinge' has no second derivative"):
-        losses.HingeLoss().bend(MARGINS)
+        losses.HingeLoss().second_derivative(MARGINS)
 
 
 @EVERY_LOSS
@@ -60,8 +60,8 @@ def test_finite_at_extreme_margins(loss):
     margins = np.concatenate([-size, size])
     with np.errstate(all="raise", under="ignore"):
         everything = [loss.value(margins), loss.slope(margins)]
-        if loss in BENDING.values():
-            everything.append(loss.bend(margins))
+        if loss in SMOOTH.values():
+            everything.append(loss.second_derivative(margins))
     for values in everything:
         assert np.isfinite(values).all()
 
@@ -70,7 +70,9 @@ def test_the_logistic_loss_keeps_its_digits_far_out():
     loss, margins = losses.LogisticLoss(), np.array([50.0, 500.0, -700.0])
     np.testing.assert_allclose(loss.value(margins), [np.exp(-50), np.exp(-500), 700], rtol=1e-12)
     np.testing.assert_allclose(loss.slope(margins), [-np.exp(-50), -np.exp(-500), -1], rtol=1e-12)
-    np.testing.assert_allclose(loss.bend(margins), [np.exp(-50), np.exp(-500), np.exp(-700)], rtol=1e-12)
+    np.testing.assert_allclose(
+        loss.second_derivative(margins), [np.exp(-50), np.exp(-500), np.exp(-700)], rtol=1e-12
+    )
 
 
 @EVERY_LOSS
@@ -79,8 +81,8 @@ def test_float32_stays_float32(loss):
     assert loss.value(margins).dtype == np.float32
     assert loss.slope(margins).dtype == np.float32
     np.testing.assert_allclose(loss.value(margins), loss.value(MARGINS), rtol=1e-4, atol=1e-5)
-    if loss in BENDING.values():
-        assert loss.bend(margins).dtype == np.float32
+    if loss in SMOOTH.values():
+        assert loss.second_derivative(margins).dtype == np.float32
 
 
 @EVERY_LOSS
@@ -116,5 +118,11 @@ def test_a_loss_object_is_taken_as_it_is():
         def slope(self, margin):
             return -np.exp(-margin)
 
+        def bend(self, margin):  # the older name of second_derivative
+            return np.exp(-margin)
+
     own = Own()
     assert losses.find_margin_loss(own) is own
+    np.testing.assert_array_equal(own.second_derivative(MARGINS), own.bend(MARGINS))
+    square = losses.SquareLoss()
+    np.testing.assert_array_equal(square.bend(MARGINS), square.second_derivative(MARGINS))

@@ -221,7 +221,7 @@ def test_what_is_refused():
         solve_exact(f, max_seconds=-1)
     with pytest.raises(InputError, match=r"start has shape \(3,\), but X has 4 columns"):
         solve_exact(f, start=np.zeros(3))
-    with pytest.raises(InputError, match="the loss 'kinked' has no method bend"):
+    with pytest.raises(InputError, match="the loss 'kinked' has no method second_derivative"):
         solve_exact(f.with_loss(Kinked()))
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import nearer
-from nearer._utils.sparse import well_formed
+from nearer._utils.tables import well_formed
 from nearer.errors import InputError
 from nearer.objectives import AllPairs
 

@@ -7,11 +7,20 @@ import pytest
 from scipy import sparse
 
 from nearer._compiled import pairwise_reference as reference
-from nearer._compiled.margin_losses import MARGIN_CODES, loss_and_pull_of
+from nearer._compiled.margin_losses import MARGIN_CODES, loss_and_descent_of
 from nearer._compiled.pairwise import dense_steps
 from nearer._compiled.pairwise_buffer import dense_buffer_steps, sparse_buffer_steps
 from nearer._compiled.pairwise_moments import moment_steps
-from nearer._compiled.pairwise_reference import COUNT, DECKS, DRAWN, LISTED, MASS, SCALE, TOTAL, bend_of
+from nearer._compiled.pairwise_reference import (
+    COUNT,
+    DECKS,
+    DRAWN,
+    LISTED,
+    MASS,
+    SCALE,
+    TOTAL,
+    step_curvature,
+)
 from nearer._compiled.pairwise_rows import gather_sparse, shuffle_rows, sparse_distances
 from nearer._compiled.pairwise_saddle import dense_saddle_steps, sparse_saddle_steps
 from nearer._compiled.pairwise_sparse import sparse_steps
@@ -191,15 +200,15 @@ class TestPull:
     def test_compiled_is_plain(self, loss):
         for margin in self.MARGINS:
             for reach in self.REACHES:
-                value, pull = loss_and_pull_of(MARGIN_CODES[type(loss)], margin, reach)
+                value, pull = loss_and_descent_of(MARGIN_CODES[type(loss)], margin, reach)
                 assert value == pytest.approx(float(loss.value(np.array([margin]))[0]), rel=1e-9, abs=1e-300)
-                assert pull == pytest.approx(reference.pull(loss, margin, reach), rel=1e-7, abs=1e-300)
+                assert pull == pytest.approx(reference.descent(loss, margin, reach), rel=1e-7, abs=1e-300)
 
     @pytest.mark.parametrize("loss", LOSSES, ids=NAMES)
     def test_a_proximal_step_lowers_the_loss_and_never_overshoots(self, loss):
         for margin in (-50.0, -3.0, 0.0, 0.5, 1.5):
             for reach in (1e-6, 0.3, 4.0, 1e8):
-                pull = reference.pull(loss, margin, reach)
+                pull = reference.descent(loss, margin, reach)
                 after = np.array([margin, margin + reach * pull])
                 before, now = loss.value(after)
                 assert now + reach * pull**2 / 2 <= before * (1 + 1e-9)
@@ -208,7 +217,7 @@ class TestPull:
     def test_the_slope_is_that_after_the_step(self, loss):
         for margin in (-3.0, 0.0, 0.9):
             for reach in (0.01, 0.3, 4.0):
-                pull = reference.pull(loss, margin, reach)
+                pull = reference.descent(loss, margin, reach)
                 slope = float(loss.slope(np.array([margin + reach * pull]))[0])
                 # at the hinge's kink any slope between -1 and 0 is one
                 at_kink = loss.name == "hinge" and margin + reach * pull == pytest.approx(1)
@@ -226,7 +235,7 @@ class TestPull:
             def slope(self, margin):
                 return 8 * (margin - 1)
 
-        assert reference.pull(Huge(), 0.0, 0.5) == pytest.approx(8 / 5)
+        assert reference.descent(Huge(), 0.0, 0.5) == pytest.approx(8 / 5)
 
 
 class TestBuffer:
@@ -240,7 +249,7 @@ class TestBuffer:
             v, lag, held = fresh()
             buffers, seen, rule = np.zeros((2, 6), np.int64), np.zeros(2, np.int64), rule_of(0.4, 0.3)
             how = (order, sides, buffers, seen, n_pairs, 77)
-            code = (MARGIN_CODES[type(loss)], bend_of(loss))
+            code = (MARGIN_CODES[type(loss)], step_curvature(loss))
             if kind == "dense":
                 answer = dense_buffer_steps(X, *how, *code, rule, v, lag, held)
             elif kind == "sparse":

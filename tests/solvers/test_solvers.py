@@ -88,9 +88,9 @@ def test_staged_equals_compiled(name):
     """The same walk in numpy: a whole fit agrees, not only a kernel."""
     compiled = objective("tste")
     staged = objective("tste")
-    from nearer._compiled import StagedKernels
+    from nearer._compiled import StagedLoops
 
-    staged._kernels = StagedKernels(staged.loss)
+    staged._loops = StagedLoops(staged.loss)
     runs = [solved(solvers.find(name), f, max_epochs=3)[0] for f in (compiled, staged)]
     np.testing.assert_allclose(runs[0], runs[1], atol=1e-6)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer._utils import blas as _blas
+from nearer._utils import runtime as _blas
 
 
 class Library:

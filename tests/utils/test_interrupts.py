@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer._utils.interrupts import interrupted, noting
+from nearer._utils.runtime import interrupted, noting
 from nearer.solvers import minimise
 from tests.registries import objective, start
 

@@ -31,8 +31,7 @@ from nearer._utils.schema import (
     need,
     optional,
 )
-from nearer.saving import encoding as _encoding
-from nearer.saving import models as saving
+from nearer.registry import BY_NAME, PARTS, estimator_class
 
 
 def read(spec, value, sizes=None):
@@ -201,16 +200,16 @@ class TestParts:
 
 
 class TestEveryClass:
-    @pytest.mark.parametrize("name", [*saving._HOMES])
+    @pytest.mark.parametrize("name", [*BY_NAME])
     def test_every_parameter_is_declared(self, name):
-        kind = saving._class_of(name)
+        kind = estimator_class(name)
         if hasattr(kind, "_to_save"):
             return
         assert kind._schema.params.keys() == kind().get_params().keys()
 
     def test_every_dataclass_that_a_file_may_name_declares_every_field(self):
         found = 0
-        for module in map(import_module, _encoding._MODULES.values()):
+        for module in map(import_module, PARTS.values()):
             for name in module.__all__:
                 schema = getattr(getattr(module, name), "_schema", None)
                 if isinstance(schema, Fields) and not isinstance(schema, Settings):
@@ -222,7 +221,7 @@ class TestEveryClass:
     def test_no_dataclass_of_a_model_lacks_a_schema(self):
         """Those without are results and progress, which no estimator declares as a part."""
         for alias in ("kernels", "pairwise", "losses"):
-            module = import_module(_encoding._MODULES[alias])
+            module = import_module(PARTS[alias])
             for name in module.__all__:
                 kind = getattr(module, name)
                 if isinstance(kind, type):

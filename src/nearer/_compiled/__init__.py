@@ -1,118 +1,60 @@
-"""Compiled loops and their readable twins. Nothing here is public.
+"""Compiled loops, each with a readable version in a file called `..._reference`. Nothing here is public.
 
-`kernels_for(loss)` gives the loops for a loss: compiled where the loss has a scalar twin, staged numpy otherwise.
-Both have the same methods; numba is imported when the first compiled loop is asked for.
+`loops_for(loss)` returns the loops over comparisons for a loss: compiled if the loss has a scalar version, staged numpy
+otherwise. Both have the same methods.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
-import numpy as np
+from collections.abc import Callable
+from functools import partial
 
 from nearer.losses import LOSSES, Loss
 
 
-class Kernels(Protocol):
-    """Loops over comparisons for one loss; conventions in `points.py`."""
+class Loops:
+    """The loops over comparisons for one loss; `points_reference.py` documents their arguments."""
 
     compiled: bool
-
-    def value(self, X: np.ndarray, Q: np.ndarray, W: np.ndarray) -> float: ...
-
-    def gradient(
-        self, X: np.ndarray, Q: np.ndarray, W: np.ndarray, G: np.ndarray, C: np.ndarray
-    ) -> float: ...
-
-    def sgd(
-        self,
-        X: np.ndarray,
-        Q: np.ndarray,
-        W: np.ndarray,
-        steps: np.ndarray,
-        batch_size: int,
-        log_kept: np.ndarray,
-    ) -> float: ...
-
-    def svrg(
-        self,
-        X: np.ndarray,
-        S: np.ndarray,
-        G: np.ndarray,
-        Q: np.ndarray,
-        W: np.ndarray,
-        C: np.ndarray,
-        step: float,
-        batch_size: int,
-        shrink: float,
-    ) -> float: ...
+    value: Callable[..., float]
+    gradient: Callable[..., float]
+    sgd: Callable[..., float]
+    svrg: Callable[..., float]
 
 
-@dataclass(frozen=True)
-class CompiledKernels:
-    """The numba loops, the loss given by its code and numbers."""
+class CompiledLoops(Loops):
+    """The numba loops for a loss in the table `CODES`."""
 
-    code: int
-    parameters: tuple[float, float]
     compiled = True
 
-    def value(self, X, Q, W):
-        from nearer._compiled import points
+    def __init__(self, loss: Loss):
+        from nearer._compiled import epochs, points
+        from nearer._compiled.scalar_losses import CODES
 
-        return points.value(X, Q, W, self.code, self.parameters)
-
-    def gradient(self, X, Q, W, G, C):
-        from nearer._compiled import points
-
-        return points.gradient(X, Q, W, self.code, self.parameters, G, C)
-
-    def sgd(self, X, Q, W, steps, batch_size, log_kept):
-        from nearer._compiled import epochs
-
-        return epochs.sgd(X, Q, W, self.code, self.parameters, steps, batch_size, log_kept)
-
-    def svrg(self, X, S, G, Q, W, C, step, batch_size, shrink):
-        from nearer._compiled import epochs
-
-        return epochs.svrg(X, S, G, Q, W, C, self.code, self.parameters, step, batch_size, shrink)
+        first, second = loss.scalar_parameters()
+        # numba compiles again for each type of argument, so whole numbers become floats
+        settings = CODES[type(loss)], (float(first), float(second))
+        self.value, self.gradient = partial(points.value, *settings), partial(points.gradient, *settings)
+        self.sgd, self.svrg = partial(epochs.sgd, *settings), partial(epochs.svrg, *settings)
 
 
-@dataclass(frozen=True)
-class StagedKernels:
+class StagedLoops(Loops):
     """The numpy loops, for any loss."""
 
-    loss: Loss
     compiled = False
 
-    def value(self, X, Q, W):
-        from nearer._compiled import reference
+    def __init__(self, loss: Loss):
+        from nearer._compiled import points_reference as plain
 
-        return reference.value(X, Q, W, self.loss)
-
-    def gradient(self, X, Q, W, G, C):
-        from nearer._compiled import reference
-
-        return reference.gradient(X, Q, W, self.loss, G, C)
-
-    def sgd(self, X, Q, W, steps, batch_size, log_kept):
-        from nearer._compiled import reference
-
-        return reference.sgd(X, Q, W, self.loss, steps, batch_size, log_kept)
-
-    def svrg(self, X, S, G, Q, W, C, step, batch_size, shrink):
-        from nearer._compiled import reference
-
-        return reference.svrg(X, S, G, Q, W, C, self.loss, step, batch_size, shrink)
+        self.value, self.gradient = partial(plain.value, loss), partial(plain.gradient, loss)
+        self.sgd, self.svrg = partial(plain.sgd, loss), partial(plain.svrg, loss)
 
 
-def kernels_for(loss: Loss) -> Kernels:
-    """Compiled loops where the loss has a scalar twin, staged numpy loops otherwise."""
-    if type(loss) in LOSSES.values():  # ours; asking the code table would import numba for a user's loss too
+def loops_for(loss: Loss) -> Loops:
+    """Return compiled loops if the loss has a scalar version, staged numpy loops otherwise."""
+    if type(loss) in LOSSES.values():  # asking the table of codes would import numba for a user's loss too
         from nearer._compiled.scalar_losses import CODES
 
         if type(loss) in CODES:
-            first, second = loss.scalar_parameters()
-            # numba compiles anew for every type: a whole number must not be one of its own
-            return CompiledKernels(CODES[type(loss)], (float(first), float(second)))
-    return StagedKernels(loss)
+            return CompiledLoops(loss)
+    return StagedLoops(loss)

@@ -1,7 +1,7 @@
 """Exponential and logarithm without branches or calls, so that loops around them become vector code.
 
-The library's functions take 5 ns each and are called one at a time; these take about 1 ns in a loop. They hold to a
-few units in the last place (relative) on the ranges that the losses need.
+The functions of the C library take 5 ns each and are called one at a time; these take about 1 ns in a loop. Their
+relative error is a few units in the last place on the ranges that the losses need.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-_inline = njit(inline="always", fastmath={"nsz", "contract"}, error_model="numpy")
+from nearer._compiled.decorators import inline
 
 
-@_inline
+@inline
 def exp_of_negative(x):
-    """exp(x) for x <= 0; below -708 what is left of it is the smallest normal number."""
+    """Return exp(x) for x <= 0; below -708, the smallest normal number."""
     x = max(x, -708.0)
     # x = k log 2 + r with |r| <= log(2) / 2; log 2 in two parts, so that k times the first is exact
     k = math.floor(x * 1.4426950408889634 + 0.5)
@@ -37,9 +36,9 @@ def exp_of_negative(x):
     return p * power_of_two
 
 
-@_inline
+@inline
 def log1p_of_share(e):
-    """log(1 + e) for 0 <= e <= 1, by 2 artanh(e / (2 + e))."""
+    """Return log(1 + e) for 0 <= e <= 1, by 2 artanh(e / (2 + e))."""
     s = e / (2.0 + e)
     z = s * s
     z2 = z * z

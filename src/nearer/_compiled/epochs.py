@@ -1,7 +1,7 @@
-"""Compiled stochastic epochs over comparisons of points; `reference.py` says the same in plain numpy.
+"""Compiled stochastic epochs over comparisons of points; `points_reference.py` has them in plain numpy.
 
 Conventions as in `points.py`. Comparisons are walked in the order given: shuffle first (`shuffle`), because a random
-index into a large array costs a cache miss a step. A mini-batch is two passes: differences of all its comparisons at
+index into a large array costs a cache miss per step. A mini-batch is two passes: differences of all its comparisons at
 the same X into a small buffer, then the updates.
 """
 
@@ -10,25 +10,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from nearer._compiled.points import _distances, _inline, _kernel, _losses
+from nearer._compiled.decorators import exact_loop, inline, loop
+from nearer._compiled.draws import mixed
+from nearer._compiled.points import _distances, _losses
 from nearer._compiled.prefetch import AHEAD, WORTHWHILE, prefetch_row
 
 
-@njit(cache=True, nogil=True)
+@exact_loop
 def shuffle(Q, W, C, seed):
     """Shuffle the rows of Q, and of W and C where they are not empty, alike and in place."""
     state = np.uint64(seed)
     for t in range(Q.shape[0] - 1, 0, -1):
-        # splitmix64: a few operations a draw, and the same numbers on every machine
+        # splitmix64: a few operations per draw, and the same numbers on every machine
         state += np.uint64(0x9E3779B97F4A7C15)
-        z = state
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-        # upper 32 bits scaled to 0..t; rows are fewer than 2**31, so the bias is below 1e-9 a row
-        other = np.int64(((z >> np.uint64(32)) * np.uint64(t + 1)) >> np.uint64(32))
+        other = mixed(state, t + 1)
         for c in range(Q.shape[1]):
             Q[t, c], Q[other, c] = Q[other, c], Q[t, c]
         if W.shape[0] > 0:
@@ -38,7 +34,7 @@ def shuffle(Q, W, C, seed):
             C[t, 1], C[other, 1] = C[other, 1], C[t, 1]
 
 
-@_inline
+@inline
 def _apply(X, Q, t, D, r, scale):
     """Move the points of comparison t by -scale times the differences in row r of the buffer."""
     p = X.shape[1]
@@ -59,12 +55,12 @@ def _apply(X, Q, t, D, r, scale):
                 X[j, c] += u
 
 
-@_kernel
-def sgd(X, Q, W, code, parameters, steps, batch_size, log_kept):
-    """One walk over Q: step s is X <- (1 - shrink_s) X - steps[s] * mean gradient of its batch.
+@loop
+def sgd(code, parameters, X, Q, W, steps, batch_size, log_kept):
+    """Walk over Q once: step s is X <- (1 - shrink_s) X - steps[s] * mean gradient of its batch.
 
-    `log_kept` holds 0 and the running sums of log(1 - shrink_s), or is empty where nothing shrinks; a row is shrunk
-    when it is next needed, as in `svrg`. Gives the sum of the losses met.
+    `log_kept` holds 0 and the running sums of log(1 - shrink_s), or is empty if nothing shrinks; a row is shrunk when
+    it is next needed, as in `svrg`. Return the sum of the losses met.
     """
     p = X.shape[1]
     columns = Q.shape[1]
@@ -101,7 +97,7 @@ def sgd(X, Q, W, code, parameters, steps, batch_size, log_kept):
     return total
 
 
-@_inline
+@inline
 def _shrink_rows(X, Q, start, stop, log_kept, done, upto):
     """Bring the rows of comparisons start:stop to the shrinking of the first `upto` steps."""
     for t in range(start, stop):
@@ -114,9 +110,9 @@ def _shrink_rows(X, Q, start, stop, log_kept, done, upto):
                 done[row] = upto
 
 
-@_inline
+@inline
 def _catch_up(X, G, row, missed, step, shrink):
-    """The dense part x <- (1 - shrink) x - step g, `missed` times at once."""
+    """Apply the dense part x <- (1 - shrink) x - step g, `missed` times at once."""
     if shrink == 0:
         factor = X.dtype.type(missed * step)
         for c in range(X.shape[1]):
@@ -129,13 +125,13 @@ def _catch_up(X, G, row, missed, step, shrink):
             X[row, c] = keep * X[row, c] - factor * G[row, c]
 
 
-@_kernel
-def svrg(X, S, G, Q, W, C, code, parameters, step, batch_size, shrink):
-    """One SVRG epoch from X = S: for each batch, X -= step * (mean over it of grad(X) - grad(S), + G) + shrink * X.
+@loop
+def svrg(code, parameters, X, S, G, Q, W, C, step, batch_size, shrink):
+    """Run one SVRG epoch from X = S: for each batch, X -= step * (mean over it of grad(X) - grad(S), + G) + shrink * X.
 
     G is the loss's full gradient at the snapshot S and C the slopes there. The dense term touches all n rows at every
     step; it is applied to a row only when that row is next needed, and to all rows at the end: the same numbers at
-    O(p) a step instead of O(n p). Gives the sum of the losses met.
+    O(p) per step instead of O(n p). Return the sum of the losses met.
     """
     n, p = X.shape
     columns = Q.shape[1]
@@ -176,9 +172,7 @@ def svrg(X, S, G, Q, W, C, code, parameters, step, batch_size, shrink):
                 D[t - start, p + c] = b * (X[l, c] - X[k, c]) - b0 * (S[l, c] - S[k, c])
         scale = X.dtype.type(2 * step / (stop - start))
         for t in range(start, stop):
-            if (
-                shrink != 0
-            ):  # the dense step must come first: it shrinks X as it was, not as the batch leaves it
+            if shrink != 0:  # the dense step comes first: it shrinks X as it was, not as the batch leaves it
                 for c in range(columns):
                     row = Q[t, c]
                     if done[row] == s:

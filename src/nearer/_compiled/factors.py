@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numba import njit
-
-from nearer._compiled.points import _inline, _kernel
+from nearer._compiled.decorators import inline, loop
+from nearer._compiled.draws import draw
 from nearer._compiled.prefetch import AHEAD, WORTHWHILE, prefetch_row
+from nearer._compiled.scalar_losses import hinge, logistic
 
 PASSIVE_AGGRESSIVE, STE, GNMDS = 0, 1, 2
 CONSTANT, INVERSE, INVERSE_ROOT = 0, 1, 2
@@ -26,20 +25,9 @@ SMALL = -5.0
 EARLY, EARLY_APART, APART = 4096, 8, 512
 
 
-@njit(inline="always")
-def draw(seed, number, repeat, below):
-    """A whole number in 0..below-1 for repeat `repeat` of answer `number`: splitmix64 of the three."""
-    z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15) * (np.uint64(number) + np.uint64(1))
-    z += np.uint64(0xD1B54A32D192ED03) * (np.uint64(repeat) + np.uint64(1))
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.int64(((z >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
-
-
-@njit(inline="always")
+@inline
 def schedule(kind, size, number):
-    """The step size for the answer with this number, counted from 1."""
+    """Return the step size for the answer with this number, counted from 1."""
     if kind == INVERSE:
         return size / number
     if kind == INVERSE_ROOT:
@@ -47,30 +35,32 @@ def schedule(kind, size, number):
     return size
 
 
-@njit(inline="always")
+@inline
+def passive_aggressive_length(violation, gain, weight, most, soft):
+    """Return how far to step so that `violation` vanishes; at most `most` (infinite: no limit), softly if `soft`."""
+    if violation <= 0 or gain <= 0:
+        return 0.0
+    if math.isinf(most):
+        return min(weight, 1.0) * violation / gain
+    if soft:
+        bound = most * weight
+        return violation / (gain + 0.5 / bound) if bound > 0 else 0.0
+    return min(most * weight, violation / gain)
+
+
+@inline
 def step_length(rule, excess, gain, weight, margin, most, soft):
-    """How far to go against the gradient of `excess` = near - far, whose squared length (or gain) is `gain`.
-
-    `most` bounds a passive-aggressive step (infinite: no bound), softly where `soft`.
-    """
+    """Return how far to go against the gradient of `excess` = near - far, whose squared length (or gain) is `gain`."""
     if rule == PASSIVE_AGGRESSIVE:
-        violation = excess + margin
-        if violation <= 0 or gain <= 0:
-            return 0.0
-        if math.isinf(most):
-            return min(weight, 1.0) * violation / gain
-        if soft:
-            bound = most * weight
-            return violation / (gain + 0.5 / bound) if bound > 0 else 0.0
-        return min(most * weight, violation / gain)
+        return passive_aggressive_length(excess + margin, gain, weight, most, soft)
     if rule == GNMDS:
-        return weight if excess + margin > 0 else 0.0
-    return weight / (1.0 + math.exp(-excess)) if excess > -700 else 0.0
+        return weight * hinge(excess + margin)[1]
+    return weight * logistic(excess)[1]
 
 
-@_inline
+@inline
 def _learn(Z, Q, t, weight, squared_scale, rule, size, margin, most, soft, cap):
-    """Take the step for answer t; return 1 if there was one, 0 if not, and -1 where distances exceed `cap`."""
+    """Take the step for answer t; return 1 if there was one, 0 if not, and -1 if distances exceed `cap`."""
     columns = Q.shape[1]
     i, j, l, k = Q[t, 0], Q[t, 1], Q[t, 0 if columns == 3 else 2], Q[t, columns - 1]
     near = 0.0
@@ -102,7 +92,7 @@ def _learn(Z, Q, t, weight, squared_scale, rule, size, margin, most, soft, cap):
     return 1
 
 
-@_kernel
+@loop
 def learn(
     Z, Q, W, first, seen, n_new, passes, seed, rule, kind, size, margin, most, soft, shrink, cap, log_scale
 ):
@@ -110,7 +100,7 @@ def learn(
 
     Row t of Q is answer first + t; with one pass the answers before `seen` are not needed. The points are
     Z exp(log_scale). Return the new log_scale, the number of steps, and the number of answers learned: fewer than n_new
-    where a squared distance of an answer exceeds `cap`.
+    if a squared distance of an answer exceeds `cap`.
     """
     steps = 0
     asks_ahead = Z.size * Z.itemsize > WORTHWHILE
@@ -134,15 +124,15 @@ def learn(
     return log_scale, steps, n_new
 
 
-@njit(inline="always")
+@inline
 def loss_of(rule, excess, margin):
     """Return the loss of an answer with `excess` = near - far: logistic for STE, else the hinge."""
     if rule == STE:
-        return max(excess, 0.0) + math.log1p(math.exp(-abs(excess)))
-    return max(excess + margin, 0.0)
+        return logistic(excess)[0]
+    return hinge(excess + margin)[0]
 
 
-@_inline
+@inline
 def _excess(Z, Q, t):
     """Return near - far of answer t."""
     columns = Q.shape[1]
@@ -155,7 +145,7 @@ def _excess(Z, Q, t):
     return excess
 
 
-@_kernel
+@loop
 def learn_and_measure(
     Z, Q, W, first, seen, n_new, passes, seed, rule, kind, size, margin, most, soft, shrink, cap, log_scale
 ):

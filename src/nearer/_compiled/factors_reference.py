@@ -4,7 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._compiled.factors import EARLY_APART, LONGEST, MOST_SHRINK, draw, loss_of, schedule, step_length
+from nearer._compiled.draws_reference import draw
+from nearer._compiled.factors import (
+    EARLY_APART,
+    GNMDS,
+    LONGEST,
+    MOST_SHRINK,
+    PASSIVE_AGGRESSIVE,
+    STE,
+    passive_aggressive_length,
+    schedule,
+)
+from nearer.losses.formulas import sigmoid, softplus
+
+
+def step_length(
+    rule: int, excess: float, gain: float, weight: float, margin: float, most: float, soft: bool
+) -> float:
+    """Return `factors.step_length`; a single call is not worth compiling.
+
+    >>> step_length(GNMDS, 0.5, 1.0, 2.0, 1.0, np.inf, False)
+    2.0
+    """
+    if rule == PASSIVE_AGGRESSIVE:
+        return passive_aggressive_length.py_func(excess + margin, gain, weight, most, soft)
+    if rule == GNMDS:
+        return weight if excess + margin > 0 else 0.0
+    return weight * float(sigmoid(excess))
+
+
+def loss_of(rule: int, excess: float, margin: float) -> float:
+    """Return `factors.loss_of`.
+
+    >>> loss_of(GNMDS, -0.25, 1.0)
+    0.75
+    """
+    return float(softplus(excess)) if rule == STE else max(excess + margin, 0.0)
 
 
 def learn(
@@ -25,9 +60,9 @@ def learn(
     """Return the points after all answers, in their order, the number of steps and the sum of measured losses."""
     points, steps, losses = points.copy(), 0, 0.0
     for number in range(len(Q)):
-        delta = schedule(kind, size, number + 1)
+        delta = schedule.py_func(kind, size, number + 1)
         for repeat in range(passes if number > 0 else 1):
-            t = number if repeat == 0 else int(draw(np.uint64(seed), number, repeat, number))
+            t = number if repeat == 0 else draw(seed, number, repeat, number)
             excess, gradient = _excess(points, Q[t])
             if repeat == 0 and number % EARLY_APART == 0:
                 losses += loss_of(rule, excess, margin)

@@ -1,13 +1,13 @@
 """Compiled doubly stochastic steps on pairs (positive row, negative row) for linear scores, dense rows.
 
-`pairwise_reference.py` says the same in plain numpy; `pairwise_sparse.py` is the same for sparse rows.
+`pairwise_reference.py` has them in plain numpy, `pairwise_sparse.py` for sparse rows.
 
 A step at the weights w, of length g = 1 / (rule[A] + rule[MU] (t + 1)), is
 
-    w <- (1 - g mu) w + g * pull * (positive - negative)
+    w <- (1 - g mu) w + g * descent * (positive - negative)
 
-where `pull` is minus the loss's slope (`margin_losses.py`). The weights are held as w = scale * v, so shrinking costs
-nothing, and the average of the iterates lazily: with `mass` the sum of weight * scale over the iterates so far,
+where `descent` is minus the loss's slope (`margin_losses.py`). The weights are stored as w = scale * v, so that
+shrinking costs nothing. The average of the iterates is lazy: with `mass` the sum of weight * scale over all iterates,
 
     sum of weight * w = mass * v - lag,      lag <- lag + mass * (change of v)     at each step
 
@@ -17,10 +17,10 @@ touches what the step touches and nothing else. The t-th iterate since the avera
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from nearer._compiled.factors import draw
-from nearer._compiled.margin_losses import loss_and_pull
+from nearer._compiled.decorators import exact_loop, inline, loop
+from nearer._compiled.draws import draw
+from nearer._compiled.margin_losses import loss_and_descent
 from nearer._compiled.pairwise_reference import (
     COUNT,
     DECKS,
@@ -34,15 +34,14 @@ from nearer._compiled.pairwise_reference import (
     A,
     T,
 )
-from nearer._compiled.points import _inline, _kernel
 
-#: a scale this small is worked into v, long before anything underflows
+#: below this the scale is multiplied into v, long before anything underflows
 SMALL = 1e-9
 
 
-@_inline
+@inline
 def _place(walk, rows, cursor, seed, number, side):
-    """The row to take; a deck is taken from its start to its end, a list too unless it is drawn from."""
+    """Return the row to take: decks and lists are read in order, unless rows are drawn from a list."""
     if walk == DECKS:
         return cursor
     if walk == LISTED:
@@ -50,9 +49,9 @@ def _place(walk, rows, cursor, seed, number, side):
     return rows[draw(seed, number, side, rows.shape[0])]
 
 
-@_inline
+@inline
 def _add_to_average(held, power):
-    """Count the present iterate in the average."""
+    """Add the current iterate to the average."""
     count = held[COUNT] + 1.0
     if count > 1.0:
         held[TOTAL] *= (count + power) / (count - 1.0)
@@ -62,9 +61,9 @@ def _add_to_average(held, power):
     held[MASS] += held[SCALE] * held[TOTAL] * (power + 1.0) / (count + power)
 
 
-@njit(cache=True, nogil=True)
+@exact_loop
 def fold(v, lag, held):
-    """Work the scale into v; the weights and the average stay what they are."""
+    """Multiply v by the scale and reset it; the weights and the average do not change."""
     scale, mass = held[SCALE], held[MASS]
     for c in range(v.shape[0]):
         lag[c] -= mass * v[c]
@@ -73,9 +72,9 @@ def fold(v, lag, held):
     held[MASS] = 0.0
 
 
-@_inline
+@inline
 def _advance(cursors, n_first, n_second):
-    """Both sides to their next row, from the last to the first."""
+    """Move both sides to their next row, and from the last to the first."""
     cursors[0] += 1
     if cursors[0] >= n_first:
         cursors[0] = 0
@@ -84,21 +83,19 @@ def _advance(cursors, n_first, n_second):
         cursors[1] = 0
 
 
-@_kernel
+@loop
 def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, rule, v, lag, held):
-    """`count` steps, w (v, held) and its average (lag, held) in place; gives the sum of the losses met.
+    """Take `count` steps, w (v, held) and its average (lag, held) in place; return the sum of the losses met.
 
-    `first` and `second` (k, d) hold the positive and the negative rows; `rows` and `others` name which to take where
-    `walk` says so. `cursors` (3,) holds the places in both, and the number of steps ever made, which the draws hash.
+    `first` and `second` (k, d) hold the positive and the negative rows; `rows` and `others` list those to take, unless
+    `walk` is DECKS. `cursors` (3,) holds the places in both, and the total number of steps, which the draws hash.
     """
     d = v.shape[0]
     n_first = first.shape[0] if walk == DECKS else rows.shape[0]
     n_second = second.shape[0] if walk == DECKS else others.shape[0]
     mu, power, proximal = rule[MU], rule[POWER], rule[PROXIMAL]
-    if (
-        power < 0 and held[MASS] != 0
-    ):  # an average that is to stay as it is: without mass, steps leave it alone
-        fold(v, lag, held)
+    if power < 0 and held[MASS] != 0:
+        fold(v, lag, held)  # the average is to stay as it is: without mass, steps do not change it
     total = 0.0
     for _ in range(count):
         i = _place(walk, rows, cursors[0], seed, cursors[2], 0)
@@ -111,13 +108,13 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
             squared += difference * difference
         rule[T] += 1.0
         length = 1.0 / (rule[A] + mu * rule[T])
-        value, pull = loss_and_pull(code, held[SCALE] * product, length * squared * proximal)
+        value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * proximal)
         total += value
         held[SCALE] *= 1.0 - length * mu
         if held[SCALE] < SMALL:
             fold(v, lag, held)
-        if pull != 0:
-            change = length * pull / held[SCALE]
+        if descent != 0:
+            change = length * descent / held[SCALE]
             if power >= 0:
                 behind = change * held[MASS]
                 for c in range(d):

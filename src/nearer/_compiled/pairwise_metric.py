@@ -1,23 +1,22 @@
-"""Compiled steps on pairs for a learned distance, dense and sparse; `pairwise_metric_reference.py` says what a step is.
+"""Compiled steps on pairs for a learned distance, dense and sparse; `pairwise_metric_reference.py` defines a step.
 
-The weights of one feature lie side by side, V (d, p). They are shrunk, and averaged, as lazily as those of linear
-scores are (`pairwise.py`): a step costs p times the entries of its two rows.
+The weights of one feature are adjacent in memory, V (d, p). Shrinking and averaging are lazy as for linear scores
+(`pairwise.py`): a step costs p times the entries of its two rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from nearer._compiled.margin_losses import loss_and_pull
+from nearer._compiled.decorators import exact_loop, inline, loop
+from nearer._compiled.margin_losses import loss_and_descent
 from nearer._compiled.pairwise import SMALL, _add_to_average
 from nearer._compiled.pairwise_reference import COUNT, MASS, MU, POWER, PROXIMAL, SCALE, A, T
-from nearer._compiled.points import _inline, _kernel
 
 
-@njit(cache=True, nogil=True)
+@exact_loop
 def fold_rows(v, lag, held):
-    """Work the scale into v; the weights and the average stay what they are."""
+    """Multiply v by the scale and reset it; the weights and the average do not change."""
     for f in range(v.shape[0]):
         for c in range(v.shape[1]):
             lag[f, c] -= held[MASS] * v[f, c]
@@ -26,9 +25,9 @@ def fold_rows(v, lag, held):
     held[MASS] = 0.0
 
 
-@_inline
+@inline
 def _measure(t, code, rule, held, threshold, z, squared):
-    """Loss of the t-th pair and the factor of (difference) zᵀ that its step takes from V; moves the threshold."""
+    """Move the threshold; return the loss of pair t, its factor of (difference) zᵀ in the step, and the shrinking."""
     sign = 1.0 - 2.0 * (t % 2)
     distance = 0.0
     for c in range(z.shape[0]):
@@ -37,33 +36,33 @@ def _measure(t, code, rule, held, threshold, z, squared):
     rule[T] += 1.0
     length = 1.0 / (rule[A] + rule[MU] * rule[T])
     reach = length * (4.0 * distance * squared + 1.0) * rule[PROXIMAL]
-    value, pull = loss_and_pull(code, sign * (threshold[0] - distance), reach)
-    change = 2.0 * length * pull * sign
+    value, descent = loss_and_descent(code, sign * (threshold[0] - distance), reach)
+    change = 2.0 * length * descent * sign
     if change * squared > 1.0:
         change = 1.0 / squared
-    threshold[0] += length * pull * sign
+    threshold[0] += length * descent * sign
     return value, change, 1.0 - length * rule[MU]
 
 
-@_inline
+@inline
 def _count(rule, held, threshold):
-    """Count the present weights in the average."""
+    """Add the current weights to the average."""
     if rule[POWER] >= 0:
         _add_to_average(held, rule[POWER])
         share = (rule[POWER] + 1.0) / (held[COUNT] + rule[POWER])
         threshold[1] += share * (threshold[0] - threshold[1])
 
 
-@_inline
+@inline
 def _add(v, lag, f, times, behind, z):
     for c in range(z.shape[0]):
         v[f, c] += times * z[c]
         lag[f, c] += behind * z[c]
 
 
-@_kernel
+@loop
 def dense_metric_steps(X, rows, others, unit, code, rule, v, lag, held, threshold):
-    """One step for each pair on V (v, held), its average (lag, held) and the threshold; gives the sum of the losses."""
+    """Take one step per pair on V (v, held), its average (lag, held) and the threshold; return the sum of losses."""
     z = np.empty(v.shape[1])
     total = 0.0
     for t in range(rows.shape[0]):
@@ -91,9 +90,9 @@ def dense_metric_steps(X, rows, others, unit, code, rule, v, lag, held, threshol
     return total
 
 
-@_kernel
+@loop
 def sparse_metric_steps(indptr, indices, data, rows, others, unit, code, rule, v, lag, held, threshold, work):
-    """`dense_metric_steps` for the three arrays of CSR; `work` (d,) is zero before and after."""
+    """Do the same as `dense_metric_steps` for the three arrays of CSR; `work` (d,) is zero before and after."""
     z = np.empty(v.shape[1])
     total = 0.0
     for t in range(rows.shape[0]):
@@ -113,7 +112,7 @@ def sparse_metric_steps(indptr, indices, data, rows, others, unit, code, rule, v
                 z[c] -= x * v[indices[k], c]
         for k in range(indptr[i], indptr[i + 1]):
             work[indices[k]] = 0.0
-        # rounding may leave less than nothing of two equal rows
+        # rounding may make it negative for two equal rows
         value, change, shrink = _measure(t, code, rule, held, threshold, z, max(squared, 0.0))
         total += value
         change *= held[SCALE]

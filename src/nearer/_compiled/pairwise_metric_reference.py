@@ -3,9 +3,9 @@
 The distance is |L (x - x')|² with L = unit * scale * Vᵀ, and the margin of a pair `sign * (threshold - distance)`, sign
 +1 for rows that belong together. A step of length g goes along the margin's gradient,
 
-    V <- (1 - g mu) V - 2 g pull sign (difference) (Vᵀ difference)ᵀ,      threshold <- threshold + g pull sign,
+    V <- (1 - g mu) V - 2 g descent sign (difference) (Vᵀ difference)ᵀ,      threshold <- threshold + g descent sign,
 
-where `pull` is minus the loss's slope at the margin that the step would lead to if the margin were linear: it does not
+where `descent` is minus the loss's slope at the margin after the step, as if the margin were linear, so a step does not
 overshoot. Nor does a distance that should shrink pass zero. `rule` and `held` are those of `pairwise_reference.py`;
 `threshold` (2,) holds the latest one and the average.
 """
@@ -25,7 +25,7 @@ from nearer._compiled.pairwise_reference import (
     Matrix,
     T,
     _row,
-    pull,
+    descent,
 )
 from nearer.losses.margins import MarginLoss
 
@@ -42,7 +42,7 @@ def metric_steps(
     held: np.ndarray,
     threshold: np.ndarray,
 ) -> float:
-    """One step for each pair (rows[t], others[t]), of one label where t is even; gives the sum of the losses met."""
+    """Take one step per pair (rows[t], others[t]), of one label if t is even; return the sum of the losses met."""
     eager = Eager(v, lag, held)
     total = 0.0
     for t, (i, j) in enumerate(zip(rows, others, strict=True)):
@@ -54,13 +54,13 @@ def metric_steps(
         rule[T] += 1
         length = 1 / (rule[A] + rule[MU] * rule[T])
         total += float(loss.value(np.array([margin]))[0])
-        pulled = pull(loss, margin, length * (4 * distance * squared + 1) * rule[PROXIMAL])
-        change = 2 * length * pulled * sign
+        slope = descent(loss, margin, length * (4 * distance * squared + 1) * rule[PROXIMAL])
+        change = 2 * length * slope * sign
         if change * squared > 1:
             change = 1 / squared
         eager.w *= 1 - length * rule[MU]
         eager.w -= change * np.outer(difference, z)
-        threshold[0] += length * pulled * sign
+        threshold[0] += length * slope * sign
         if rule[POWER] >= 0:
             eager.count(rule[POWER])
             share = (rule[POWER] + 1) / (held[COUNT] + rule[POWER])

@@ -1,13 +1,12 @@
 """Compiled steps of OPAUC: the square loss of a row against all of the other class, by its mean and covariance.
 
-The scatter matrix of a class (covariance times rows) is held in two parts: `factors[side]`, and up to
-`pending.shape[1]` vectors whose outer products are still to be added to it, so that the large part is read at a step
-but not written.
-`factors[side]` is the matrix itself where `whole`, and otherwise few rows whose outer products sum up to it, beside
-`ridges[side]` times the identity. Adding a row to the moments of its class adds one vector to those that are pending:
-the scatter grows by (k - 1) / k times the outer product of its distance from the mean of the k - 1 rows before.
+The scatter matrix of a class (covariance times rows) has two parts: `factors[side]`, and up to `pending.shape[1]`
+vectors whose outer products are still to be added to it, so that a step reads the large part but does not write it.
+If `whole`, `factors[side]` is the matrix itself; otherwise a few rows whose outer products sum to it, plus
+`ridges[side]` times the identity. Adding a row to the moments of its class adds one pending vector: the scatter grows
+by (k - 1) / k times the outer product of its distance from the mean of the k - 1 rows before.
 
-The average of the weights is kept as it is, since a step costs far more than a pass over them.
+The average of the weights is not lazy, since a step costs far more than a pass over them.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ import math
 
 import numpy as np
 
+from nearer._compiled.decorators import inline, loop
 from nearer._compiled.pairwise_reference import COUNT, MU, POWER, A, T
-from nearer._compiled.points import _inline, _kernel
 
 
-@_inline
+@inline
 def _scatter_product(factor, ridge, pending, n_pending, whole, w, out):
-    """The scatter matrix times w."""
+    """Store the scatter matrix times w."""
     d = w.shape[0]
     for c in range(d):
         out[c] = ridge * w[c]
@@ -37,7 +36,7 @@ def _scatter_product(factor, ridge, pending, n_pending, whole, w, out):
     _add_outer_products(pending, n_pending, w, out)
 
 
-@_inline
+@inline
 def _add_outer_products(vectors, count, w, out):
     for r in range(count):
         product = 0.0
@@ -48,7 +47,7 @@ def _add_outer_products(vectors, count, w, out):
                 out[c] += product * vectors[r, c]
 
 
-@_inline
+@inline
 def _learn(x, side, means, counts, traces, pending, n_pending):
     """Add a row to the moments of its class."""
     counts[side] += 1.0
@@ -65,7 +64,7 @@ def _learn(x, side, means, counts, traces, pending, n_pending):
     n_pending[side] += 1
 
 
-@_kernel
+@loop
 def moment_steps(
     rows,
     sides,
@@ -83,9 +82,9 @@ def moment_steps(
     average,
     held,
 ):
-    """A step for every row (k, d) float64, until a class has no place left for pending vectors.
+    """Take a step per row (k, d) float64, until a class has no room for pending vectors.
 
-    Gives how many rows were taken and the sum of their mean losses against the other class.
+    Return the number of rows taken and the sum of their mean losses against the other class.
     """
     d = w.shape[0]
     gradient = np.empty(d)

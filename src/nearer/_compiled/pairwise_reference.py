@@ -1,7 +1,7 @@
 """The loops of pairwise learning in plain numpy: the reference for the tests, and the way a user's own loss runs.
 
-Same conventions and the same numbers (to rounding) as the compiled loops, with the loss as an object, the weights
-shrunk at every step and every iterate added to the average as it comes.
+Same conventions and the same numbers (to rounding) as the compiled loops, with the loss as an object. The weights
+are shrunk at every step, and every iterate is added to the average at once.
 """
 
 from __future__ import annotations
@@ -10,25 +10,26 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nearer._compiled.draws_reference import draw
 from nearer.losses.margins import HingeLoss, LogisticLoss, MarginLoss, SquaredHingeLoss, SquareLoss
 
-#: how rows are met: those of two decks in order; those that lists name, in order; those that lists name, at random
+#: the order of rows: two decks in order; two lists of rows in order; rows drawn from two lists
 DECKS, LISTED, DRAWN = 0, 1, 2
-#: entries of `rule`: the step's floor, the strength of the L2 term, steps of this stage so far, power of the average
-#: (below 0: no average), and whether steps are proximal
+#: entries of `rule`: the smallest inverse step, the strength of the L2 term, steps of this stage so far, power of the
+#: average (below 0: no average), and whether steps are proximal
 A, MU, T, POWER, PROXIMAL = range(5)
 #: entries of `held`: w = scale * v; the average's mass and total weight, and the number of iterates in it
 SCALE, MASS, TOTAL, COUNT = range(4)
-#: place of alpha beside a and b among the three numbers of a saddle point
+#: place of alpha after a and b in the three numbers of a saddle point
 ALPHA = 2
 
 Matrix = tuple[np.ndarray, ...]
 
 
-def pull(loss: MarginLoss, margin: float, reach: float) -> float:
-    """Minus the slope that a pair has after a step which raises its margin by `reach` times that.
+def descent(loss: MarginLoss, margin: float, reach: float) -> float:
+    """Return minus the slope that a pair has after a step which raises its margin by `reach` times that.
 
-    >>> pull(SquareLoss(), 0.0, 0.0), pull(SquareLoss(), 0.0, 0.5)
+    >>> descent(SquareLoss(), 0.0, 0.0), descent(SquareLoss(), 0.0, 0.5)
     (2.0, 1.0)
     """
     now = -float(loss.slope(np.array([margin]))[0])
@@ -40,22 +41,22 @@ def pull(loss: MarginLoss, margin: float, reach: float) -> float:
         return now / (1 + 2 * reach)
     if isinstance(loss, LogisticLoss):
         size = abs(margin)
-        bend = np.tanh(size / 2) / (2 * size) if size > 1e-3 else 0.25
-        return now / (1 + reach * bend)
-    return now / (1 + reach * bend_of(loss))
+        curvature = np.tanh(size / 2) / (2 * size) if size > 1e-3 else 0.25
+        return now / (1 + reach * curvature)
+    return now / (1 + reach * step_curvature(loss))
 
 
-def bend_of(loss: MarginLoss) -> float:
-    """The scale of a loss's steps: its largest second derivative; 1 where it has a kink, as the hinge loss's.
+def step_curvature(loss: MarginLoss) -> float:
+    """Return the curvature that sets the length of steps: the largest second derivative; 1 if the loss has a kink.
 
-    >>> bend_of(SquareLoss()), bend_of(HingeLoss())
+    >>> step_curvature(SquareLoss()), step_curvature(HingeLoss())
     (2.0, 1.0)
     """
     return float(loss.curvature) if np.isfinite(loss.curvature) else 1.0
 
 
 def _row(matrix: Matrix, place: int, d: int) -> np.ndarray:
-    """One row in full, of a dense matrix or of the three arrays of a sparse one."""
+    """Return one row in full, of a dense matrix or of the three arrays of a sparse one."""
     if len(matrix) == 1:
         return matrix[0][place].astype(np.float64)
     indptr, indices, data = matrix
@@ -70,8 +71,6 @@ def _length(matrix: Matrix) -> int:
 
 
 def _chooser(walk: int, cursors: np.ndarray, seed: int) -> Callable[[np.ndarray, int], int]:
-    from nearer.kernels._rules import draw  # with it comes numba
-
     def choose(rows: np.ndarray, side: int) -> int:
         if walk == DECKS:
             return int(cursors[side])
@@ -81,7 +80,7 @@ def _chooser(walk: int, cursors: np.ndarray, seed: int) -> Callable[[np.ndarray,
 
 
 class Eager:
-    """Weights and the weighted sum of iterates, as they are; lazily held ones on entry and exit."""
+    """Weights and the weighted sum of iterates without laziness, made from lazy ones and stored into them."""
 
     def __init__(self, v: np.ndarray, lag: np.ndarray, held: np.ndarray):
         self.w = held[SCALE] * v
@@ -89,14 +88,14 @@ class Eager:
         self._into = v, lag, held
 
     def count(self, power: float) -> None:
-        """Add the present weights to the average."""
+        """Add the current weights to the average."""
         held = self._into[2]
         held[COUNT] += 1
         held[TOTAL] = held[TOTAL] * (held[COUNT] + power) / (held[COUNT] - 1) if held[COUNT] > 1 else 1.0
         self._sum += held[TOTAL] * (power + 1) / (held[COUNT] + power) * self.w
 
     def store(self) -> None:
-        """Write the arrays that were given."""
+        """Write to the arrays it was made from."""
         v, lag, held = self._into
         v[:], lag[:] = self.w, -self._sum
         held[SCALE], held[MASS] = 1.0, 0.0
@@ -117,7 +116,7 @@ def pair_steps(
     lag: np.ndarray,
     held: np.ndarray,
 ) -> float:
-    """`dense_steps` and `sparse_steps`; the matrices are tuples of one or three arrays."""
+    """Do the same as `dense_steps` and `sparse_steps`; the matrices are tuples of one or three arrays."""
     choose = _chooser(walk, cursors, seed)
     sizes = (_length(first), _length(second)) if walk == DECKS else (len(rows), len(others))
     eager = Eager(v, lag, held)
@@ -130,7 +129,7 @@ def pair_steps(
         total += float(loss.value(np.array([margin]))[0])
         reach = length * float(difference @ difference) * rule[PROXIMAL]
         eager.w *= 1 - length * rule[MU]
-        eager.w += length * pull(loss, margin, reach) * difference
+        eager.w += length * descent(loss, margin, reach) * difference
         if rule[POWER] >= 0:
             eager.count(rule[POWER])
         for side in (0, 1):
@@ -154,9 +153,7 @@ def buffer_steps(
     lag: np.ndarray,
     held: np.ndarray,
 ) -> tuple[float, int]:
-    """`dense_buffer_steps` and `sparse_buffer_steps` of `pairwise_buffer.py`."""
-    from nearer.kernels._rules import draw
-
+    """Do the same as `dense_buffer_steps` and `sparse_buffer_steps` of `pairwise_buffer.py`."""
     eager = Eager(v, lag, held)
     total, made, size = 0.0, 0, buffers.shape[1]
     for row, side in zip(order, sides, strict=True):
@@ -169,7 +166,7 @@ def buffer_steps(
             rule[T] += 1
             length = 1 / (rule[A] + rule[MU] * rule[T])
             squared = float((differences**2).sum(axis=1).mean())
-            damped = length / (1 + length * bend_of(loss) * squared * rule[PROXIMAL])
+            damped = length / (1 + length * step_curvature(loss) * squared * rule[PROXIMAL])
             eager.w *= 1 - length * rule[MU]
             eager.w -= damped * (loss.slope(margins) @ differences) / len(places)
             if rule[POWER] >= 0:
@@ -195,7 +192,7 @@ def saddle_steps(
     lag: np.ndarray,
     held: np.ndarray,
 ) -> float:
-    """`dense_saddle_steps` and `sparse_saddle_steps` of `pairwise_saddle.py`."""
+    """Do the same as `dense_saddle_steps` and `sparse_saddle_steps` of `pairwise_saddle.py`."""
     eager = Eager(v, lag, held)
     total = 0.0
     for place, side in zip(order, sides, strict=True):
@@ -224,7 +221,7 @@ def moment_steps(
     average: np.ndarray,
     held: np.ndarray,
 ) -> float:
-    """`moment_steps` of `pairwise_moments.py` from the first row on, with moments worked out anew for each."""
+    """Do the same as `pairwise_moments.moment_steps` from the first row on, with moments recomputed for each row."""
     total = 0.0
     for t, (x, side) in enumerate(zip(rows, sides, strict=True)):
         others = rows[:t][sides[:t] != side]
@@ -237,9 +234,9 @@ def moment_steps(
         total += (1 - margin) ** 2 + float(w @ covariance @ w)
         rule[T] += 1
         length = 1 / (rule[A] + rule[MU] * rule[T])
-        bend = 2 * (float(difference @ difference) + float(np.trace(covariance)))
+        curvature = 2 * (float(difference @ difference) + float(np.trace(covariance)))
         gradient = 2 * ((margin - 1) * difference + covariance @ w)
-        w -= length * rule[MU] * w + length / (1 + length * bend) * gradient
+        w -= length * rule[MU] * w + length / (1 + length * curvature) * gradient
         held[COUNT] += 1
         average += (rule[POWER] + 1) / (held[COUNT] + rule[POWER]) * (w - average)
     return total

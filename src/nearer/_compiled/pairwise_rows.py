@@ -1,14 +1,14 @@
-"""Lists of rows and rows of sparse matrices: shuffle, copy, and how far apart they are."""
+"""Loops over lists of rows and over sparse rows: shuffle, copy, sum of squared distances."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from nearer._compiled.factors import draw
+from nearer._compiled.decorators import exact_loop
+from nearer._compiled.draws import draw
 
 
-@njit(cache=True, nogil=True)
+@exact_loop
 def shuffle_rows(rows, seed):
     """Shuffle a list of row numbers in place: the same order for the same seed on every machine."""
     for t in range(rows.shape[0] - 1, 0, -1):
@@ -16,15 +16,15 @@ def shuffle_rows(rows, seed):
         rows[t], rows[other] = rows[other], rows[t]
 
 
-@njit(cache=True, nogil=True)
+@exact_loop
 def gather_sparse(indptr, indices, data, rows, starts, columns, numbers):
     """Write the rows one after the other from `starts[0]` on; `starts` (k + 1,) is filled from its second entry."""
     for t in range(rows.shape[0]):
         begin, stop = indptr[rows[t]], indptr[rows[t] + 1]
         place, after = starts[t], starts[t] + stop - begin
         starts[t + 1] = after
-        # in slices, of which numba knows that no index is negative, and one after the other, because the compiler must
-        # fear that two arrays overlap: five times as fast
+        # slices, whose indices numba knows are not negative, and one array after the other, because the compiler must
+        # assume that two arrays overlap: five times as fast
         columns_from, columns_to = indices[begin:stop], columns[place:after]
         for k in range(columns_to.shape[0]):
             columns_to[k] = columns_from[k]
@@ -33,9 +33,9 @@ def gather_sparse(indptr, indices, data, rows, starts, columns, numbers):
             numbers_to[k] = numbers_from[k]
 
 
-@njit(cache=True, nogil=True)
+@exact_loop
 def sparse_distances(indptr, indices, data, rows, others, n_features):
-    """Sum of squared distances of the t-th row of one list and the t-th of the other."""
+    """Return the sum of squared distances between row t of one list and row t of the other."""
     work = np.zeros(n_features)
     total = 0.0
     for t in range(rows.shape[0]):

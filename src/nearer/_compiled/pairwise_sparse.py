@@ -1,26 +1,25 @@
 """Compiled doubly stochastic steps on pairs of sparse rows: `pairwise.py` at the cost of the two rows' entries.
 
-The numbers of one feature lie side by side in `table` (d, 3): the weight before scaling, what the average lags
-behind, and a workplace for the row at hand, because each entry of a row would otherwise cost a cache miss in every
-one of them. The workplace is what gives the squared distance of two sparse rows without a merge.
+The numbers of one feature are adjacent in `table` (d, 3): the weight before scaling, the lag of the average, and a
+workplace for the current row. In separate arrays each entry of a row would cost three cache misses. The workplace
+yields the squared distance of two sparse rows without a merge.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from nearer._compiled.margin_losses import loss_and_pull
+from nearer._compiled.decorators import exact_loop, inline, loop
+from nearer._compiled.margin_losses import loss_and_descent
 from nearer._compiled.pairwise import SMALL, _add_to_average, _advance, _place
 from nearer._compiled.pairwise_reference import DECKS, MASS, MU, POWER, PROXIMAL, SCALE, A, T
-from nearer._compiled.points import _inline, _kernel
 
 WEIGHT, LAG, WORK = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@exact_loop
 def fold_table(table, held):
-    """Work the scale into the weights; they and the average stay what they are."""
+    """Multiply the stored weights by the scale and reset it; the weights and the average do not change."""
     scale, mass = held[SCALE], held[MASS]
     for f in range(table.shape[0]):
         table[f, LAG] -= mass * table[f, WEIGHT]
@@ -29,13 +28,12 @@ def fold_table(table, held):
     held[MASS] = 0.0
 
 
-# columns as unsigned numbers and rows as slices: numba then leaves out the question whether an index is negative, which
-# costs a third of the time
+# columns as unsigned numbers and rows as slices: numba then skips the check for negative indices, a third of the time
 
 
-@_inline
+@inline
 def _products(table, columns, numbers, columns2, numbers2):
-    """Product of v with the difference of two rows, and its squared length; the first stays in the workplace."""
+    """Return the product of v with the difference of two rows, and its squared length; keep the first as workplace."""
     product = 0.0
     squared = 0.0
     for k in range(columns.shape[0]):
@@ -49,13 +47,13 @@ def _products(table, columns, numbers, columns2, numbers2):
         f = np.uint32(columns2[k])
         product -= table[f, WEIGHT] * x
         squared += x * (x - 2.0 * table[f, WORK])
-    # rounding may leave less than nothing of two equal rows
+    # rounding may make it negative for two equal rows
     return product, max(squared, 0.0)
 
 
-@_inline
+@inline
 def _add_row(table, columns, numbers, change, behind):
-    """Add a row to the weights, and empty the workplace behind it."""
+    """Add a row to the weights, and clear its workplace."""
     for k in range(columns.shape[0]):
         x = np.float64(numbers[k])
         f = np.uint32(columns[k])
@@ -64,7 +62,7 @@ def _add_row(table, columns, numbers, change, behind):
         table[f, WORK] = 0.0
 
 
-@_kernel
+@loop
 def sparse_steps(
     indptr,
     indices,
@@ -83,7 +81,7 @@ def sparse_steps(
     table,
     held,
 ):
-    """`count` steps as `pairwise.dense_steps`, the positive and the negative rows each in three arrays of CSR."""
+    """Take `count` steps as `pairwise.dense_steps`; positive and negative rows are three arrays of CSR each."""
     n_first = indptr.shape[0] - 1 if walk == DECKS else rows.shape[0]
     n_second = indptr2.shape[0] - 1 if walk == DECKS else others.shape[0]
     mu, power, proximal = rule[MU], rule[POWER], rule[PROXIMAL]
@@ -96,13 +94,13 @@ def sparse_steps(
         product, squared = _products(table, columns, numbers, columns2, numbers2)
         rule[T] += 1.0
         length = 1.0 / (rule[A] + mu * rule[T])
-        value, pull = loss_and_pull(code, held[SCALE] * product, length * squared * proximal)
+        value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * proximal)
         total += value
         held[SCALE] *= 1.0 - length * mu
         if held[SCALE] < SMALL:
             fold_table(table, held)
-        if pull != 0:
-            change = length * pull / held[SCALE]
+        if descent != 0:
+            change = length * descent / held[SCALE]
             behind = change * held[MASS]
             _add_row(table, columns, numbers, change, behind)
             _add_row(table, columns2, numbers2, -change, -behind)

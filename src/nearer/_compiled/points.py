@@ -1,27 +1,23 @@
-"""Compiled loops over comparisons of points; `reference.py` says the same in plain numpy.
+"""Compiled loops over comparisons of points; `points_reference.py` has them in plain numpy.
 
 Conventions: X (n, p) points; Q (q, 3) triplets or (q, 4) quadruplets, int32; W (q,) weights, or empty for all ones;
 C (q, 2) derivatives of each comparison's loss by its two squared distances, times its weight. All sums are plain sums:
 the caller divides. Blocks of comparisons go through three short loops (distances, loss, scatter), because loops
-that do one thing each are the ones that the compiler vectorises.
+that do one thing each are those that the compiler vectorises.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from nearer._compiled.rows import add_triplet
+from nearer._compiled.decorators import inline, loop
 from nearer._compiled.scalar_losses import evaluate
+from nearer._compiled.triplet_rows import add_triplet
 
 BLOCK = 64
-# all of fast math but "no NaN, no infinity": divergence must stay visible
-_FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
-_kernel = njit(cache=True, nogil=True, fastmath=_FAST, error_model="numpy")
-_inline = njit(inline="always", fastmath=_FAST, error_model="numpy")
 
 
-@_inline
+@inline
 def _squared_distance(X, i, j):
     total = X.dtype.type(0)
     for c in range(X.shape[1]):
@@ -30,9 +26,9 @@ def _squared_distance(X, i, j):
     return total
 
 
-@_inline
+@inline
 def _distances(X, Q, start, stop, near, far):
-    """Squared distances of the two pairs of each comparison in start:stop."""
+    """Store the squared distances of the two pairs of each comparison in start:stop."""
     third = 0 if Q.shape[1] == 3 else 2
     last = Q.shape[1] - 1
     for t in range(start, stop):
@@ -40,11 +36,11 @@ def _distances(X, Q, start, stop, near, far):
         far[t - start] = _squared_distance(X, Q[t, third], Q[t, last])
 
 
-@_kernel
+@loop
 def _losses(near, far, values, W, start, stop, code, parameters):
-    """Turn distances into the weighted derivatives by them, in place; gives the sum of weighted losses."""
+    """Turn distances into the weighted derivatives by them, in place; return the sum of weighted losses."""
     count = stop - start
-    # a loop for each loss: with the code a constant the branches inside `evaluate` go, and vector code remains
+    # one loop per loss: with a constant code the branches inside `evaluate` disappear, and vector code remains
     if code == 0:
         _evaluate_all(near, far, values, count, 0, parameters)
     elif code == 1:
@@ -55,7 +51,7 @@ def _losses(near, far, values, W, start, stop, code, parameters):
         _evaluate_all(near, far, values, count, 3, parameters)
     elif code == 4:
         _evaluate_all(near, far, values, count, 4, parameters)
-    else:  # a loss that has no loop of its own yet: right, and slower
+    else:  # a loss without its own loop yet: right, and slower
         _evaluate_all(near, far, values, count, code, parameters)
     if W.shape[0] > 0:
         for t in range(count):
@@ -69,7 +65,7 @@ def _losses(near, far, values, W, start, stop, code, parameters):
     return total
 
 
-@_inline
+@inline
 def _evaluate_all(near, far, values, count, code, parameters):
     for t in range(count):
         value, by_near, by_far = evaluate(code, parameters, float(near[t]), float(far[t]))
@@ -78,7 +74,7 @@ def _evaluate_all(near, far, values, count, code, parameters):
         far[t] = by_far
 
 
-@_inline
+@inline
 def _scatter(X, Q, start, stop, by_near, by_far, G):
     """Add each comparison's gradient to the rows it touches."""
     if Q.shape[1] == 3:  # row i takes part in both pairs
@@ -92,7 +88,7 @@ def _scatter(X, Q, start, stop, by_near, by_far, G):
             _scatter_pair(X, Q[t, 2], Q[t, 3], by_far[t - start], G)
 
 
-@_inline
+@inline
 def _scatter_pair(X, i, j, slope, G):
     for c in range(X.shape[1]):
         u = 2 * slope * (X[i, c] - X[j, c])
@@ -100,9 +96,9 @@ def _scatter_pair(X, i, j, slope, G):
         G[j, c] -= u
 
 
-@_kernel
-def value(X, Q, W, code, parameters):
-    """Sum of weighted losses."""
+@loop
+def value(code, parameters, X, Q, W):
+    """Return the sum of weighted losses."""
     near = np.empty(BLOCK, X.dtype)
     far = np.empty(BLOCK, X.dtype)
     values = np.empty(BLOCK)
@@ -114,9 +110,9 @@ def value(X, Q, W, code, parameters):
     return total
 
 
-@_kernel
-def gradient(X, Q, W, code, parameters, G, C):
-    """Sum of weighted losses; adds the gradient to G and, where C is not empty, stores the slopes there."""
+@loop
+def gradient(code, parameters, X, Q, W, G, C):
+    """Return the sum of weighted losses; add the gradient to G and, unless C is empty, store the slopes there."""
     near = np.empty(BLOCK, X.dtype)
     far = np.empty(BLOCK, X.dtype)
     values = np.empty(BLOCK)
@@ -131,3 +127,10 @@ def gradient(X, Q, W, code, parameters, G, C):
                 C[t, 0] = near[t - start]
                 C[t, 1] = far[t - start]
     return total
+
+
+@loop
+def pair_distances(X, pairs, out):
+    """Store the squared distance of every pair of rows of X; `pairs` (m, 2) int32, `out` (m,)."""
+    for t in range(pairs.shape[0]):
+        out[t] = _squared_distance(X, pairs[t, 0], pairs[t, 1])

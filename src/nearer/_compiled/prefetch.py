@@ -1,19 +1,21 @@
 """Ask the processor for memory before it is needed.
 
-A stochastic step touches a few rows anywhere in arrays that may be larger than the caches; which rows the next
-steps touch is known, so their cache misses can overlap with the work at hand.
+A stochastic step touches a few rows anywhere in arrays that may be larger than the caches. The rows of the next steps
+are known, so their cache misses can overlap with the current work.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from nearer._compiled.decorators import inline
+
 #: how many comparisons ahead to ask for
 AHEAD = 4
-#: arrays smaller than this (bytes) live in the second-level cache: asking ahead would only cost
+#: arrays smaller than this (bytes) fit the second-level cache: prefetching would only cost
 WORTHWHILE = 512 * 1024
 
 _LINE = 64
@@ -45,7 +47,7 @@ def _prefetch_row(typingctx, array, row, offset):
     return signature, codegen
 
 
-@njit(inline="always")
+@inline
 def prefetch_row(array, row):
     """Prefetch a whole row."""
     for offset in range(0, array.shape[1] * array.itemsize, _LINE):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.distances import checked_points, fitted_to_squares, row_blocks
+from nearer._utils.arrays import checked_points, fitted_to_squares, row_blocks
 from nearer._utils.validation import whole
 from nearer.errors import InputError
 

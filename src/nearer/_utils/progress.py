@@ -68,7 +68,7 @@ def progress_bar(
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from nearer._utils.compiling import compiling
+    from nearer._utils.runtime import compiling
 
     console = Console(stderr=True) if console is None else console
     columns = (

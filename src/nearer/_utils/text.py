@@ -1,8 +1,10 @@
-"""Numbers as a person says them."""
+"""Texts for people: counts, durations, and warnings that show the caller's own line."""
 
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 
 
 def counted(number: int, noun: str) -> str:
@@ -28,3 +30,19 @@ def readable_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def warn(message: str) -> None:
+    """Warn as if the line that called into nearer did."""
+    warnings.warn(message, UserWarning, stacklevel=_caller() + 1)
+
+
+def _caller() -> int:
+    """How far up from `warn` the first line is that is not nearer's."""
+    frame, level = sys._getframe(1), 0
+    # decorators of contextlib stand between two functions of nearer
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        ("nearer", "contextlib")
+    ):
+        frame, level = frame.f_back, level + 1
+    return level

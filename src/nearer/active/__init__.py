@@ -1,4 +1,4 @@
-"""Which question next: selectors that choose what to ask, and whole studies played to compare them.
+"""Choose which question to ask next, and simulate studies to compare strategies.
 
 >>> import nearer
 >>> selector = nearer.active.selector("adaptive", n_objects=30, random_state=0)

@@ -1,34 +1,34 @@
-"""The present map with its uncertainty: what strategies judge questions by.
+"""The current map and its uncertainty, by which strategies judge questions.
 
-Answers follow the logistic model of STE. Points have a Gaussian prior whose variance is learnt along with them, and so
-the level of noise: a map that is wide on the model's scale gives clear answers. Around the most probable points each
-object has a Gaussian of its own (Laplace's approximation, block by block): its precision is the prior's plus, for every
-question it took part in, p (1 - p) g gᵀ, where g is the slope of the log odds. That does not depend on the answer, so
-questions that wait for theirs count already.
+Answers follow the logistic model of STE. Points have a Gaussian prior. Its variance is learned with the points, and so
+is the noise level: on a map that is wide on the model's scale, answers are clear. Each object has its own Gaussian
+around its most probable point (a block-wise Laplace approximation). Its precision is that of the prior plus
+p (1 - p) g gᵀ per question about the object, where g is the gradient of the log odds. This does not depend on the
+answer, so pending questions are included.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from nearer._utils.finite import relative
+from nearer._utils.arrays import relative
 from nearer.active._entropy import information_of_normal_odds
 from nearer.comparisons import Comparisons
 from nearer.losses import STE
-from nearer.losses.base import sigmoid
+from nearer.losses.formulas import sigmoid
 from nearer.objectives import PointObjective
 from nearer.solvers import LBFGS, Budget, minimise
 from nearer.starts import random_points, spectral_points
 
-_GROWTH = 1.05  # a new fit where there are this many times the answers of the last one
-_NEW_STARTS = 1.2  # likewise, from new starts: the map may be caught in a fold
+_GROWTH = 1.05  # refit when the number of answers has grown by this factor
+_NEW_STARTS = 1.2  # likewise, from new starts: the map may be stuck in a local minimum
 _BUDGET = Budget(max_epochs=100, tol=1e-6)
 _LONG_BUDGET = Budget(max_epochs=200, tol=1e-6)
 VARIANCES = (0.05, 20.0)  # of the prior, on the scale of the logistic model
 
 
 class Belief:
-    """Points, the covariance of each, and the variance of their common prior.
+    """Hold the points, the covariance of each, and the variance of their common prior.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Belief:
     covariances : array of shape (n_objects, n_components, n_components)
     variance : float
     next_fit, next_starts : float
-        Answers from which on a new fit is due, and one from new starts.
+        Number of answers at which the next fit is due, and the next one from new starts.
     """
 
     def __init__(self, n_components: int):
@@ -49,20 +49,20 @@ class Belief:
     # -- questions ----------------------------------------------------------------------------------------------
 
     def log_odds(self, questions: np.ndarray) -> np.ndarray:
-        """Log odds of the answer "nearer to a" at the present points."""
+        """Return the log odds of the answer "nearer to a" at the current points."""
         head, a, b = (self.points[column] for column in questions.T)
         to_a, to_b = head - a, head - b
         return np.einsum("ij,ij->i", to_b, to_b) - np.einsum("ij,ij->i", to_a, to_a)
 
     def gain(self, questions: np.ndarray) -> np.ndarray:
-        """Information, in nats, that an answer is expected to give about the places of its three objects."""
+        """Return the expected information, in nats, of an answer about the positions of its three objects."""
         variance = np.zeros(len(questions))
         for column, slope in zip(questions.T, self._slopes(questions), strict=True):
             variance += np.einsum("ij,ijk,ik->i", slope, self.covariances[column], slope)
         return information_of_normal_odds(self.log_odds(questions), variance)
 
     def expect(self, questions: np.ndarray) -> None:
-        """Narrow the covariances as the answers to these questions will, whatever they are."""
+        """Narrow the covariances as the answers to these questions will, whatever the answers are."""
         sharpness = self._sharpness(questions)
         slopes = np.stack(self._slopes(questions), axis=1)
         for objects, gradients, weight in zip(questions, slopes, sharpness, strict=True):
@@ -71,7 +71,7 @@ class Belief:
                 self.covariances[at] -= np.outer(along, along) * (weight / (1 + weight * slope @ along))
 
     def _slopes(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Derivatives of the log odds by the places of head, a and b."""
+        """Return the gradients of the log odds in the positions of head, a and b."""
         head, a, b = (self.points[column] for column in questions.T)
         return 2 * (a - b), 2 * (head - a), 2 * (b - head)
 
@@ -82,11 +82,11 @@ class Belief:
     # -- fitting ------------------------------------------------------------------------------------------------
 
     def is_due(self, n_answers: int) -> bool:
-        """Whether there are enough new answers for a new fit."""
+        """Return whether there are enough new answers for a new fit."""
         return n_answers >= self.next_fit
 
     def fit(self, answers: Comparisons, pending: np.ndarray, rng: np.random.Generator) -> None:
-        """Fit the points to the answers, going on from the present ones, and renew the covariances."""
+        """Fit the points to the answers, warm-started from the current ones, and update the covariances."""
         n, q, p = answers.n_objects, len(answers), self.n_components
         self.grow(n, rng)
         objective = PointObjective(answers, STE(), p, l2=n / (2 * self.variance * q))
@@ -99,14 +99,14 @@ class Belief:
             budget = _LONG_BUDGET
         fits = [minimise(LBFGS(), objective, start, budget=budget, rng=rng) for start in starts]
         if any(result.stop_reason == "interrupted" for _, result in fits):
-            raise KeyboardInterrupt  # the map stays as it was
+            raise KeyboardInterrupt  # the map is unchanged
         points = min(fits, key=lambda fit: fit[1].objective)[0]
         self.points = points - points.mean(axis=0)
         self._renew(answers, pending)
         self.next_fit = max(_GROWTH * q, q + 1)
 
     def grow(self, n_objects: int, rng: np.random.Generator) -> None:
-        """Place new objects near the middle, with the prior's uncertainty."""
+        """Place new objects near the centre, with the uncertainty of the prior."""
         new, p = n_objects - len(self.points), self.n_components
         places = 0.1 * random_points(new, p, 2 * p * self.variance, rng)
         self.points = np.concatenate([self.points, places])

@@ -1,6 +1,6 @@
-"""Which questions may still be asked: all about the objects, or those of a list.
+"""Keep track of which questions may still be asked: all about the objects, or those of a list.
 
-A question (head, a, b) asks whether the head is nearer to a or to b; (head, b, a) is the same question.
+A question (head, a, b) asks whether the head is nearer to a or to b. (head, b, a) is the same question.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_OBJECTS = 1 << _BITS
 
 
 def keys_of(questions: np.ndarray) -> np.ndarray:
-    """A number for each question, the same whichever way round it is asked.
+    """Return one number per question, the same for both orders of a and b.
 
     >>> one, same, other = keys_of(np.array([[4, 0, 1], [4, 1, 0], [0, 4, 1]]))
     >>> bool(one == same), bool(one == other)
@@ -30,55 +30,55 @@ def keys_of(questions: np.ndarray) -> np.ndarray:
 
 
 def distinct(questions: np.ndarray) -> np.ndarray:
-    """The questions without repetitions, in their order."""
+    """Return the questions without repetitions, in their order."""
     return questions[np.sort(np.unique(keys_of(questions), return_index=True)[1])]
 
 
-class Questions(ABC):
-    """A supply of questions, each of which is taken once."""
+class QuestionSupply(ABC):
+    """Supply questions, each of which can be taken once."""
 
     n_objects: int
 
     @property
     @abstractmethod
     def n_left(self) -> int:
-        """How many have not been taken."""
+        """Return how many questions have not been taken."""
 
     @abstractmethod
     def heads(self) -> np.ndarray:
-        """For each object whether a question with it as head is left."""
+        """Return for each object whether a question with it as head is left."""
 
     @abstractmethod
     def take(self, questions: np.ndarray) -> None:
-        """Mark questions as asked; those taken before, or unknown, do no harm."""
+        """Mark questions as asked. Those already taken, or unknown, are ignored."""
 
     @abstractmethod
     def give_back(self, questions: np.ndarray) -> None:
-        """Let questions be asked again."""
+        """Allow questions to be asked again."""
 
     @abstractmethod
     def is_left(self, questions: np.ndarray) -> np.ndarray:
-        """Which of the questions may be asked."""
+        """Return which of the questions may be asked."""
 
     @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """About `count` different questions at random: at least one, while any is left."""
+        """Draw about `count` different questions at random: at least one, while any is left."""
 
     @abstractmethod
     def about(self, head: int, count: int, rng: np.random.Generator) -> np.ndarray:
-        """About `count` different questions with one head; at least one, while any is left."""
+        """Draw about `count` different questions with one head: at least one, while any is left."""
 
     @abstractmethod
     def grow(self, n_objects: int) -> None:
         """Make room for more objects."""
 
 
-#: draws that find nothing new before all that is left is listed: a single one may be unlucky, and the list very long
+#: draws that find nothing new before all remaining questions are listed: one draw may be unlucky, and the list is long
 _TRIES = 20
 
 
-class AllQuestions(Questions):
-    """Every question about distinct objects. Only those taken are stored."""
+class AllQuestions(QuestionSupply):
+    """Supply every question about distinct objects. Only those taken are stored."""
 
     def __init__(self, n_objects: int):
         self.n_objects = n_objects
@@ -117,7 +117,7 @@ class AllQuestions(Questions):
                 found = self._fresh(draw_questions(self.n_objects, count, 3, rng))
                 if len(found):
                     return found
-        # few are left, so that those taken are about as many as those there are
+        # few are left: listing them costs about as much as storing those taken
         rest = [self._rest(int(head)) for head in np.flatnonzero(self.heads())]
         found = np.concatenate([*rest, np.empty((0, 3), np.int32)])
         return found[rng.permutation(len(found))[:count]]
@@ -141,19 +141,19 @@ class AllQuestions(Questions):
         return questions[self.is_left(questions)]
 
     def _rest(self, head: int) -> np.ndarray:
-        """All that is left about one head."""
+        """Return all remaining questions with one head."""
         pairs = np.stack(np.triu_indices(self.n_objects - 1, k=1), axis=1)
         questions = _with_head(head, pairs.astype(np.int32))
         return questions[self.is_left(questions)]
 
 
 def _with_head(head: int, pairs: np.ndarray) -> np.ndarray:
-    """Questions about pairs of the other objects, whose indices close the gap that the head leaves."""
+    """Return questions about pairs of the other objects, which are numbered without the head."""
     return np.column_stack([np.full(len(pairs), head, np.int32), pairs + (pairs >= head)])
 
 
-class ListedQuestions(Questions):
-    """The questions of a list, such as those to which answers were recorded."""
+class ListedQuestions(QuestionSupply):
+    """Supply the questions of a list, such as those with recorded answers."""
 
     def __init__(self, questions: np.ndarray, n_objects: int):
         self.n_objects = n_objects
@@ -190,14 +190,14 @@ class ListedQuestions(Questions):
         return self._some(first + np.flatnonzero(self._left[first:end]), count, rng)
 
     def grow(self, n_objects: int) -> None:
-        raise InputError("questions from a list are about the objects of that list: make a new selector")
+        raise InputError("a selector with a list of questions cannot grow: make a new selector")
 
     def _some(self, places: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
         chosen = rng.choice(len(places), size=min(count, len(places)), replace=False)
         return self.rows[places[chosen]]
 
     def _places(self, questions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where the questions are in the list, and which of them are in it at all."""
+        """Return the positions of the questions in the list, and which of them are in it."""
         keys = keys_of(questions)
         at = np.searchsorted(self._keys, keys, sorter=self._by_key)
         at = self._by_key[np.minimum(at, len(self._by_key) - 1)]

@@ -1,4 +1,4 @@
-"""Checks of what users give to a selector."""
+"""Check the input of a selector."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.shared import that_count
+from nearer._fitting.fit import that_count
 from nearer.active.strategies import STRATEGIES, Strategy
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import reindexed
@@ -15,7 +15,7 @@ from nearer.errors import InputError
 
 
 def checked_strategy(strategy: str | Strategy) -> Strategy:
-    """The strategy of a name, with its default settings, or the object itself."""
+    """Return the strategy of a name, with its default settings, or the object itself."""
     if isinstance(strategy, Strategy):
         return strategy
     if isinstance(strategy, str) and strategy in STRATEGIES:
@@ -26,22 +26,22 @@ def checked_strategy(strategy: str | Strategy) -> Strategy:
 
 
 def checked_names(names: Iterable[str], n_objects: int) -> tuple[str, ...]:
-    """One name an object, all different."""
+    """Return the names, one per object and all different."""
     found = tuple(str(name) for name in names)
     if len(found) != n_objects:
-        raise InputError(f"there are {len(found)} names but {n_objects} objects: give one name an object")
+        raise InputError(f"there are {len(found)} names but {n_objects} objects: give one name per object")
     if len(set(found)) < n_objects:
         twice = next(name for at, name in enumerate(found) if name in found[:at])
-        raise InputError(f"names holds {twice!r} twice: give every object a name of its own")
+        raise InputError(f"names contains {twice!r} twice: give every object a different name")
     return found
 
 
 def checked_questions(questions: ArrayLike, n_objects: int) -> np.ndarray:
-    """Questions as rows of three different objects that are known."""
+    """Return questions as rows of three different, known objects."""
     rows = np.asarray(questions)
     if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype.kind not in "iu":
         raise InputError(
-            f"questions must be whole numbers of shape (m, 3), one question (head, a, b) a row, "
+            f"questions must be whole numbers of shape (m, 3), one question (head, a, b) per row, "
             f"not {rows.dtype} of shape {rows.shape}"
         )
     if not len(rows):
@@ -57,11 +57,11 @@ def checked_questions(questions: ArrayLike, n_objects: int) -> np.ndarray:
     return rows.astype(np.int32)
 
 
-def told(answers: Comparisons, n_objects: int, names: tuple[str, ...] | None) -> Comparisons:
-    """Answers by the indices of a selector with these objects."""
+def checked_answers(answers: Comparisons, n_objects: int, names: tuple[str, ...] | None) -> Comparisons:
+    """Return the answers by the indices of a selector with these objects."""
     if answers.shape[1] != 3:
         raise InputError(
-            "a selector asks about triplets: give answers (head, nearer, farther), no quadruplets"
+            "a selector asks about triplets: give answers (head, nearer, farther), not quadruplets"
         )
     answers = that_count(answers)
     if answers.names is None:

@@ -1,4 +1,4 @@
-"""Where a head may be, given what was said about it: the posterior of the crowd kernel, by weighted draws."""
+"""Sample the position of a head given the answers about it: the crowd kernel's posterior, by weighted draws."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from nearer.active._belief import Belief
 from nearer.active._entropy import entropy, entropy_of_odds
-from nearer.losses.base import sigmoid, softplus
+from nearer.losses.formulas import sigmoid, softplus
 
 
 def places_of(
@@ -17,10 +17,11 @@ def places_of(
     count: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places where the head may be, and the probability of each, all other objects staying where they are.
+    """Return possible positions of the head and the probability of each, with all other objects fixed.
 
-    Half of the places are drawn from the prior, half around the present place; weights make both one sample of the
-    posterior. Questions that wait for their answer count as both answers, in the present proportion.
+    Half of the positions are drawn from the prior, half around the current position. Importance weights turn both
+    into one sample of the posterior. A pending question counts as both answers, in proportion to their current
+    probabilities.
     """
     places = _proposed(head, belief, count, rng)
     log_weight = _log_normal(
@@ -38,7 +39,7 @@ def places_of(
 def information(
     places: np.ndarray, weights: np.ndarray, points: np.ndarray, questions: np.ndarray
 ) -> np.ndarray:
-    """Mutual information, in nats, between the answer to each question about one head and the head's place."""
+    """Return the mutual information, in nats, of the answer to each question about one head and the head's position."""
     odds = _log_odds_of_head(places, points[questions[:, 1]], points[questions[:, 2]])
     return entropy(weights @ sigmoid(odds)) - weights @ entropy_of_odds(odds)
 
@@ -48,7 +49,7 @@ def _about(rows: np.ndarray, head: int) -> np.ndarray:
 
 
 def _log_odds_at(places: np.ndarray, head: int, rows: np.ndarray, belief: Belief) -> np.ndarray:
-    """Log odds of "nearer to the second object" of each row, were the head at each of the places."""
+    """Return the log odds of "nearer to the second object" of each row, for the head at each of the places."""
     odds = np.empty((len(places), len(rows)))
     anchor, near, far = (belief.points[column] for column in rows.T)
     as_anchor, as_near, as_far = (column == head for column in rows.T)
@@ -60,7 +61,7 @@ def _log_odds_at(places: np.ndarray, head: int, rows: np.ndarray, belief: Belief
 
 
 def _log_odds_of_head(places: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Log odds of "nearer to a than to b" from each of the places, whose own length cancels."""
+    """Return the log odds of "nearer to a than to b" from each of the places, whose own lengths cancel."""
     return 2 * places @ (a - b).T + (_squared_lengths(b) - _squared_lengths(a))
 
 
@@ -86,7 +87,7 @@ def _log_proposal(places: np.ndarray, head: int, belief: Belief) -> np.ndarray:
 
 
 def _log_normal(places: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Logarithm of a Gaussian's density, up to a constant that does not depend on mean and covariance."""
+    """Return a Gaussian's log density, up to a constant independent of mean and covariance."""
     root = np.linalg.cholesky(covariance)
     white = np.linalg.solve(root, (places - mean).T)
     return -0.5 * (white**2).sum(axis=0) - np.log(np.diag(root)).sum()

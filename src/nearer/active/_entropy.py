@@ -1,18 +1,18 @@
-"""How much an answer with two outcomes tells, in nats."""
+"""Measure the information in an answer with two outcomes, in nats."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from nearer.losses.base import sigmoid
+from nearer.losses.formulas import sigmoid
 
-# Gauss and Hermite's rule: the mean over a normal variable, by few values of it
+# Gauss-Hermite quadrature: the mean over a normal variable from a few values
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(21)
 _SHARES /= _SHARES.sum()
 
 
 def entropy(probability: np.ndarray) -> np.ndarray:
-    """Entropy of an answer with this probability.
+    """Return the entropy of an answer with this probability.
 
     >>> entropy(np.array([0.0, 0.5, 1.0])).round(4)
     array([0.    , 0.6931, 0.    ])
@@ -22,14 +22,14 @@ def entropy(probability: np.ndarray) -> np.ndarray:
 
 
 def entropy_of_odds(log_odds: np.ndarray) -> np.ndarray:
-    """Entropy of an answer with these log odds."""
+    """Return the entropy of an answer with these log odds."""
     size = np.abs(log_odds)
     small = np.exp(-size)
     return np.log1p(small) + size * small / (1 + small)
 
 
 def information_of_normal_odds(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Mutual information between an answer and its own log odds, which are normal.
+    """Return the mutual information between an answer and its log odds, which are normally distributed.
 
     >>> known, unknown = information_of_normal_odds(np.zeros(2), np.array([0.0, 4.0]))
     >>> bool(abs(known) < 1e-12), round(float(unknown), 2)

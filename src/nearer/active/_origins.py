@@ -1,22 +1,22 @@
-"""What answers carry besides their objects: who gave each, and which trial it comes from."""
+"""Keep the origin of answers: who gave each, and which trial it comes from."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: who gave an answer that came without an annotator, where others came with one
+#: annotator of answers that came without one, if others came with one
 UNKNOWN = "unknown"
 
 
-class Labels:
-    """Annotators and groups of answers, as they come.
+class Origins:
+    """Collect the annotators and groups of answers in their order.
 
-    >>> labels = Labels()
-    >>> labels.add(2, np.array([7, 8]), None)
-    >>> labels.annotators
+    >>> origins = Origins()
+    >>> origins.add(2, np.array([7, 8]), None)
+    >>> origins.annotators
     array([7, 8])
-    >>> labels.add(1, None, None)
-    >>> labels.annotators.tolist()
+    >>> origins.add(1, None, None)
+    >>> origins.annotators.tolist()
     ['7', '8', 'unknown']
     """
 
@@ -24,7 +24,7 @@ class Labels:
         self._parts: list[tuple[int, np.ndarray | None, np.ndarray | None]] = []
 
     def add(self, count: int, annotators: np.ndarray | None, groups: np.ndarray | None) -> None:
-        """Take note of the labels of so many answers."""
+        """Add the annotators and groups of `count` answers."""
         plain = annotators is None and groups is None
         if plain and self._parts and self._parts[-1][1] is None and self._parts[-1][2] is None:
             count += self._parts.pop()[0]
@@ -32,7 +32,7 @@ class Labels:
 
     @property
     def annotators(self) -> np.ndarray | None:
-        """Who gave each answer, int64 or strings; None where nothing is known of anybody."""
+        """Return who gave each answer, as int64 or strings, or None if this is unknown for all."""
         parts = [(count, annotators) for count, annotators, _ in self._parts if count]
         kinds = {None if annotators is None else annotators.dtype.kind for _, annotators in parts}
         if kinds <= {None}:
@@ -44,9 +44,9 @@ class Labels:
 
     @property
     def groups(self) -> np.ndarray | None:
-        """A number for each answer, the same for those of one trial; None where every answer stands alone.
+        """Return one number per answer, equal within a trial, or None if no trial has several answers.
 
-        Trials that were told at different times are different ones.
+        Answers added at different times belong to different trials.
         """
         if all(groups is None for _, _, groups in self._parts):
             return None

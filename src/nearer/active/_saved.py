@@ -1,4 +1,4 @@
-"""A selector as a file holds it: its settings, what was asked and answered, its map, and where its draws stand."""
+"""Save and restore a selector: settings, questions and answers, map, and the state of its random generators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from nearer.errors import InputError
 if TYPE_CHECKING:
     from nearer.active.selector import Selector
 
-#: places of objects on the logistic scale, whose prior has a variance of 20 at most
+#: largest coordinate on the logistic scale, whose prior has a variance of at most 20
 _FARTHEST = 1e6
 
 
@@ -65,11 +65,11 @@ SCHEMA = Saved(
 
 
 def to_save(selector: Selector) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings and state; a strategy of the user's own is refused."""
+    """Return settings and state. Custom strategies are refused."""
     if type(selector.strategy) not in STRATEGIES.values():
         raise InputError(
-            f"the strategy {type(selector.strategy).__name__} is of your own, and a file holds no code: keep "
-            "selector.answers with write, and tell them to a new Selector with this strategy"
+            f"the custom strategy {type(selector.strategy).__name__} cannot be saved, because a file contains no code: "
+            "save selector.answers with write, and tell them to a new Selector with this strategy"
         )
     board = selector._board
     book, belief, supply = board.book, board.belief, board.supply
@@ -80,8 +80,8 @@ def to_save(selector: Selector) -> tuple[dict[str, Any], dict[str, Any]]:
         "questions": supply.rows if isinstance(supply, ListedQuestions) else None,
         "answers": book.triplets,
         "weights": book.weights,
-        "annotators": book.labels.annotators,
-        "groups": book.labels.groups,
+        "annotators": book.origins.annotators,
+        "groups": book.origins.groups,
         "pending": book.pending,
         "turns": book.turns,
         "rng": state_of(selector._rng),
@@ -115,7 +115,7 @@ def restore(selector: Selector, fitted: dict[str, Any]) -> None:
 
 
 def check_number(n_objects: int) -> None:
-    """Refuse a number of objects that no selector has."""
+    """Refuse a number of objects that no selector can have."""
     need(3 <= n_objects <= MOST_OBJECTS, f"there are {n_objects} objects")
 
 
@@ -127,11 +127,12 @@ def _check(selector: Selector, fitted: dict[str, Any]) -> None:
             f"{name} are not about three different objects",
         )
     need(
-        len(np.unique(keys_of(fitted["pending"]))) == len(fitted["pending"]), "pending holds a question twice"
+        len(np.unique(keys_of(fitted["pending"]))) == len(fitted["pending"]),
+        "a pending question occurs twice",
     )
     placed, p = fitted["points"].shape
     need(p == selector.n_components, f"points have {p} columns, not {selector.n_components}")
-    need(placed in (0, selector.n_objects), f"{placed} of {selector.n_objects} objects have a place")
+    need(placed in (0, selector.n_objects), f"{placed} of {selector.n_objects} objects have a position")
     covariances = fitted["covariances"]
     need(np.allclose(covariances, covariances.transpose(0, 2, 1)), "covariances are not symmetric")
     lowest = np.linalg.eigvalsh(covariances).min(initial=np.inf)

@@ -1,4 +1,4 @@
-"""Who answers when a study is played: points that are known, or people whose answers were recorded."""
+"""Answer the questions of simulated studies, from known points or from recorded answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.shared import check_learnable, that_count
-from nearer._utils.distances import checked_points, compared_distances
-from nearer._utils.finite import relative
+from nearer._fitting.fit import check_learnable, that_count
+from nearer._utils.arrays import checked_points, compared_distances, relative
 from nearer._utils.validation import positive, whole
 from nearer.active._candidates import keys_of
 from nearer.comparisons import Comparisons
@@ -24,18 +23,18 @@ Answer = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 @dataclass(frozen=True)
 class Sitting:
-    """One repetition of a study: somebody to answer, and what a map is judged by in the end.
+    """One repetition of a study: who answers, and the held-out answers that judge the map.
 
     Attributes
     ----------
     n_objects : int
-        How many objects there are.
+        Number of objects.
     held_out : Comparisons
-        Nobody learns from these.
+        Answers that are never used for learning.
     answer : callable
-        From questions (k, 3) and a numpy Generator to answers (k, 3), winner first.
+        Takes questions (k, 3) and a numpy Generator, and returns answers (k, 3) with the nearer object first.
     questions : array of shape (m, 3) or None
-        The questions that can be answered, where not all can.
+        The questions that can be answered, or None for all.
     """
 
     n_objects: int
@@ -45,33 +44,33 @@ class Sitting:
 
 
 class Oracle(ABC):
-    """Somebody who can be asked, again and again from the beginning."""
+    """Answer questions, in any number of independent repetitions."""
 
     @abstractmethod
     def begin(self, rng: np.random.Generator) -> Sitting:
-        """A new repetition: new points, or another part of the answers held out."""
+        """Start a new repetition, with new points or with other answers held out."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlantedOracle(Oracle):
-    """Points that are known, and a model of the noise in answers about them.
+    """Answer from known points, with a model of the noise.
 
-    Held-out answers are without noise: they are the truth.
+    Held-out answers have no noise: they are the truth.
 
     Parameters
     ----------
     n_objects, n_components : int
-        Number and dimension of the points, which are drawn anew from a normal distribution at each repetition.
+        Number and dimension of the points. Each repetition draws new ones from a normal distribution.
     noise : float, str or Loss
         Probability that an answer is flipped (0 to 0.5), or the loss whose probabilities the answers follow: with
         "ste" close calls are noisy and clear ones are not.
     scale : float
-        Standard deviation of every coordinate. With noise "ste" and two dimensions, 0.5 makes a third of random
-        answers wrong, 1 makes 15 % and 2 makes 5 %.
+        Standard deviation of every coordinate. With noise "ste" in two dimensions, a third of the answers to random
+        questions are wrong at 0.5, 15 % at 1 and 5 % at 2.
     points : array of shape (n_objects, n_components), optional
-        These points at every repetition instead.
+        Use these points in every repetition.
     n_held_out : int
-        Random questions, answered without noise, by which maps are judged.
+        Number of random questions, answered without noise, that judge the maps.
 
     Examples
     --------
@@ -131,18 +130,18 @@ class PlantedOracle(Oracle):
 
 @dataclass(frozen=True, eq=False)
 class RecordedOracle(Oracle):
-    """People whose answers were recorded: only questions that they were asked can be asked again.
+    """Answer from recorded answers. Only recorded questions can be asked.
 
-    A question that was answered several times gets one of its answers at random, by their weights. A part of the
-    answers is held out, another at each repetition; all answers to a question, or all of a screen where the answers
-    have groups, are on one side.
+    If a question was answered several times, one of the answers is drawn at random, by weight. Each repetition holds
+    out a different part of the answers. All answers to one question, or all of one group if the answers have groups,
+    stay together.
 
     Parameters
     ----------
     comparisons : Comparisons
         Triplets.
     test_size : float or int
-        Share or number of answers held out.
+        Fraction or number of answers to hold out.
 
     Examples
     --------
@@ -159,7 +158,7 @@ class RecordedOracle(Oracle):
     def __post_init__(self) -> None:
         if self.comparisons.shape[1] != 3:
             raise InputError(
-                "a selector asks about triplets: recorded answers must be triplets, no quadruplets"
+                "a selector asks about triplets: recorded answers must be triplets, not quadruplets"
             )
         check_learnable(self.comparisons)
 
@@ -182,7 +181,7 @@ class RecordedOracle(Oracle):
             last = np.searchsorted(keys, asked, side="right", sorter=order)
             if (first == last).any():
                 strange = questions[np.argmax(first == last)].tolist()
-                raise InputError(f"nobody was asked {strange}: ask the questions of the sitting alone")
+                raise InputError(f"{strange} was never answered: ask only the questions of the sitting")
             below = np.where(first > 0, ends[first - 1], 0.0)
             drawn = below + rng.random(len(asked)) * (ends[last - 1] - below)
             return rows[order[np.clip(np.searchsorted(ends, drawn, side="right"), first, last - 1)]]

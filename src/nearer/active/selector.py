@@ -1,4 +1,4 @@
-"""A selector asks: `next` gives questions, `tell` takes answers."""
+"""Ask questions and take answers: `next` returns questions, `tell` adds answers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.inputs import as_comparisons
-from nearer._utils.blas import one_thread
+from nearer._fitting.fit import as_comparisons
 from nearer._utils.random import RandomState, generator
+from nearer._utils.runtime import one_thread
 from nearer._utils.text import counted
 from nearer._utils.validation import whole
 from nearer.active._belief import Belief
 from nearer.active._book import Book
-from nearer.active._candidates import MOST_OBJECTS, AllQuestions, ListedQuestions, Questions
-from nearer.active._checks import checked_names, checked_questions, checked_strategy, told
+from nearer.active._candidates import MOST_OBJECTS, AllQuestions, ListedQuestions, QuestionSupply
+from nearer.active._checks import checked_answers, checked_names, checked_questions, checked_strategy
 from nearer.active._saved import SCHEMA, check_number, restore, to_save
 from nearer.active.strategies import Board, Random, Strategy, least_seen
 from nearer.comparisons import Comparisons
@@ -26,40 +26,40 @@ from nearer.errors import InputError
 
 
 class Selector:
-    """Chooses the questions of a study one after the other, learning from the answers.
+    """Choose the questions of a study one by one, learning from the answers.
 
-    A question (head, a, b) asks whether the head is nearer to a or to b. None is asked twice, whichever way round,
-    nor one that was answered without having been asked. Questions that wait for an answer count as asked.
+    A question (head, a, b) asks whether the head is nearer to a or to b. No question is repeated, in either order, and
+    questions that were answered without being asked are not asked. Pending questions count as asked.
 
-    Strategies with a map begin with questions about the objects seen least, until each was seen `n_components` + 1
-    times; objects that come later begin the same way.
+    Strategies with a map start with questions about the least seen objects, until each was seen `n_components` + 1
+    times. Objects added later start the same way.
 
     Parameters
     ----------
     n_objects : int, optional
-        How many objects there are to ask about; may be left out where `names` are given.
+        Number of objects. May be left out if `names` is given.
     strategy : {"adaptive", "arr", "information-gain", "uncertainty", "round-robin", "random"} or Strategy
         How to choose.
     n_components : int
         Dimension of the map that the strategy learns.
     random_share : float
-        Share of questions that are random whatever the strategy: a safeguard against a map that leads astray, and
-        answers to judge it by.
+        Fraction of random questions, whatever the strategy. They protect against a misleading map, and their answers
+        can be used to judge it.
     questions : array of shape (m, 3), optional
-        Ask none but these.
+        Ask only these questions.
     names : sequence of str, optional
-        Names of the objects; answers may then come with names.
+        Names of the objects. Answers may then use names.
     random_state : int, Generator, RandomState or None
-        Same seed and same answers, same questions.
+        The same seed and the same answers produce the same questions.
 
     Attributes
     ----------
     n_objects : int
-        As they are now: `grow` adds more.
+        Current number of objects. `grow` adds more.
     names : tuple of str or None
-        Their names.
+        Names of the objects.
     strategy : Strategy
-        The object that chooses.
+        The strategy that chooses.
 
     Examples
     --------
@@ -92,30 +92,30 @@ class Selector:
         self.n_components = n_components
         self.random_share = checked_share("random_share", random_share, 1.0)
         self.names = None if names is None else checked_names(names, self.n_objects)
-        # draws for the map are apart from those for choices: when it is fitted does not change what is drawn
+        # separate generators: when the map is fitted does not change which questions are drawn
         self._rng, self._map_rng = generator(random_state).spawn(2)
-        supply: Questions = AllQuestions(self.n_objects)
+        supply: QuestionSupply = AllQuestions(self.n_objects)
         if questions is not None:
             supply = ListedQuestions(checked_questions(questions, self.n_objects), self.n_objects)
         self._board = Board(supply, Book(self.n_objects), Belief(n_components))
 
-    # -- the two verbs ------------------------------------------------------------------------------------------
+    # -- asking and answering -----------------------------------------------------------------------------------
 
     @one_thread()
     def next(self, k: int = 1) -> np.ndarray:
-        """The next questions.
+        """Return the next questions.
 
-        Where a new fit of the map is due, it comes first (`refit` does it at a better time).
+        If a new fit of the map is due, it runs first. Call `refit` to run it at a better time.
 
         Parameters
         ----------
         k : int
-            How many; they are chosen to go together, for people who answer at the same time.
+            Number of questions. They are chosen as a batch, for people who answer at the same time.
 
         Returns
         -------
         array of shape (k, 3)
-            One question (head, a, b) a row; fewer than k rows where fewer questions are left.
+            One question (head, a, b) per row. There are fewer rows if fewer than k questions are left.
         """
         whole("k", k)
         if self.strategy.uses_map and self._has_enough() and self._belief.is_due(self.n_answers):
@@ -128,39 +128,39 @@ class Selector:
 
     @one_thread()
     def tell(self, answers: Comparisons | ArrayLike, y: ArrayLike | None = None) -> None:
-        """Take answers, to questions of this selector or to others.
+        """Add answers, to questions of this selector or to others.
 
         Parameters
         ----------
         answers : Comparisons or array of shape (q, 3)
-            Winner first: (head, nearer, farther). Comparisons with names are matched by name, and their weights,
-            annotators and groups are kept.
+            Rows (head, nearer, farther). Comparisons with names are matched by name, and their weights, annotators
+            and groups are kept.
         y : array of shape (q,), optional
-            Responses where `answers` holds questions as they were asked: True or +1 where a is nearer.
+            Responses if `answers` contains the questions as asked: True or +1 if a is nearer.
         """
-        given = told(as_comparisons(answers, y), self.n_objects, self.names)
+        given = checked_answers(as_comparisons(answers, y), self.n_objects, self.names)
         strange = self._book.tell(given.indices, given.weights, given.annotators, given.groups)
         self._board.supply.take(strange)
         if len(strange) and len(self._belief.points):
             self._belief.expect(strange)
 
-    # -- around them --------------------------------------------------------------------------------------------
+    # -- questions, objects and the map -------------------------------------------------------------------------
 
     def forget(self, questions: ArrayLike | None = None) -> None:
-        """Give up waiting for an answer, so that the question may be asked again; for all pending ones by default."""
+        """Stop waiting for answers, so that the questions may be asked again; by default for all pending ones."""
         rows = self.pending if questions is None else checked_questions(questions, self.n_objects)
         self._board.supply.give_back(self._book.forget(rows))
 
     @one_thread()
     def grow(self, n_objects: int | None = None, *, names: Iterable[str] | None = None) -> None:
-        """Add objects, which come after those known.
+        """Add objects after the known ones.
 
         Parameters
         ----------
         n_objects : int, optional
-            How many there are then.
+            The new number of objects.
         names : sequence of str, optional
-            Names of the new objects, where objects have names.
+            Names of the new objects, if objects have names.
 
         Examples
         --------
@@ -177,7 +177,7 @@ class Selector:
             names is not None and total != self.n_objects + len(new)
         ):
             raise InputError(
-                "give grow the names of the new objects where objects have names, else their number"
+                "grow needs the names of the new objects if objects have names, otherwise the new number of objects"
             )
         if self.names is not None:
             self.names = checked_names([*self.names, *new], total)
@@ -189,13 +189,13 @@ class Selector:
 
     @one_thread()
     def refit(self) -> None:
-        """Fit the map to all answers now, rather than within `next`; needs at least one answer."""
+        """Fit the map to all answers now instead of within `next`. This needs at least one answer."""
         if not self.n_answers:
             raise InputError("there are no answers to fit a map to: tell some first")
         self._belief.fit(self.answers, self.pending, self._map_rng)
 
     def named(self, questions: ArrayLike) -> list[tuple[str, str, str]]:
-        """Questions by the names of their objects.
+        """Return questions by the names of their objects.
 
         >>> import nearer
         >>> nearer.active.Selector(3, names=["cat", "dog", "sun"]).named([[0, 1, 2]])
@@ -208,34 +208,34 @@ class Selector:
 
     @property
     def n_answers(self) -> int:
-        """How many answers were told."""
+        """Return the number of answers so far."""
         return self._book.n_answers
 
     @property
     def answers(self) -> Comparisons:
-        """All answers told so far, with the weights, annotators and groups they came with.
+        """Return all answers so far, with their weights, annotators and groups.
 
-        Where only some came with annotators, those of the others are "unknown". Groups are numbered anew: trials that
-        were told at different times are different ones.
+        If only some came with annotators, those of the others are "unknown". Groups get new numbers: trials from
+        different calls of `tell` are different.
         """
         book = self._book
         return Comparisons(
             book.triplets.copy(),
             self.n_objects,
             weights=book.weights,
-            annotators=book.labels.annotators,
-            groups=book.labels.groups,
+            annotators=book.origins.annotators,
+            groups=book.origins.groups,
             names=self.names,
         )
 
     @property
     def pending(self) -> np.ndarray:
-        """Questions that wait for an answer, oldest first."""
+        """Return the questions without an answer, oldest first."""
         return self._book.pending
 
     @property
     def points(self) -> np.ndarray | None:
-        """The map by which questions are chosen; None before its first fit. `OrdinalEmbedding` fits better ones."""
+        """Return the map that chooses questions, or None before its first fit. `OrdinalEmbedding` fits better ones."""
         return self._belief.points.copy() if len(self._belief.points) else None
 
     def __repr__(self) -> str:
@@ -269,14 +269,14 @@ class Selector:
 
     @property
     def _least(self) -> int:
-        """How often an object must have been seen before the map is asked about it."""
+        """Return how often an object must have been seen before the strategy uses the map."""
         return self.n_components + 1
 
     def _has_enough(self) -> bool:
         return 3 * self.n_answers >= self._least * self.n_objects
 
     def _chosen(self, k: int) -> Iterator[np.ndarray]:
-        """Up to k questions; each must be noted as asked before the next is taken."""
+        """Yield up to k questions. Each must be marked as asked before the next is chosen."""
         board = self._board
         random = Random().questions(board, self._rng)
         by_strategy = self.strategy.questions(board, self._rng)
@@ -293,7 +293,7 @@ class Selector:
             yield question
 
     def _starts(self) -> bool:
-        """Whether the next question is one for a start: no map yet, or an object that it hardly knows."""
+        """Return whether the next question is a starting one: no map yet, or an object that was hardly seen."""
         if not len(self._belief.points):
             return True
         return bool((self._book.seen[self._board.supply.heads()] < self._least).any())
@@ -306,14 +306,14 @@ class Selector:
 
 
 def selector(strategy: str, n_objects: int | None = None, **settings: Any) -> Selector:
-    """A selector by the name of its strategy.
+    """Return a selector by the name of its strategy.
 
     Parameters
     ----------
     strategy : str
         A name in `nearer.active.STRATEGIES`.
     n_objects : int, optional
-        How many objects there are to ask about; may be left out where `names` are given.
+        Number of objects. May be left out if `names` is given.
     **settings
         Settings of the strategy, such as `pool`, and of the selector, such as `n_components`.
 
@@ -330,7 +330,7 @@ def selector(strategy: str, n_objects: int | None = None, **settings: Any) -> Se
 
 
 def _number_of(n_objects: int | None, names: tuple[str, ...] | None) -> int:
-    """How many objects there are, as a user says it."""
+    """Return the number of objects."""
     if n_objects is None and names is None:
         raise InputError("give n_objects, or the names of the objects")
     number = len(names) if n_objects is None and names is not None else n_objects

@@ -1,7 +1,7 @@
-"""Which question next: the strategies.
+"""Strategies that choose the next question.
 
-A strategy is a frozen dataclass whose fields are its settings. `questions` gives one question after the other; each is
-noted as asked before the next is chosen, so that a batch does not ask for the same thing twice.
+A strategy is a frozen dataclass whose fields are its settings. `questions` yields one question after another. Each is
+marked as asked before the next is chosen, so that a batch does not ask the same thing twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nearer._utils.schema import Settings
 from nearer._utils.validation import whole
 from nearer.active._belief import Belief
 from nearer.active._book import Book
-from nearer.active._candidates import Questions
+from nearer.active._candidates import QuestionSupply
 from nearer.active._crowd import information, places_of
 
 _FROM_ONE_POOL = 10  # questions; then new candidates are drawn
@@ -25,39 +25,39 @@ _FROM_ONE_POOL = 10  # questions; then new candidates are drawn
 
 @dataclass
 class Board:
-    """What a strategy may look at.
+    """Hold what a strategy can use.
 
     Attributes
     ----------
-    supply : Questions
+    supply : QuestionSupply
         The questions that may still be asked.
     book : Book
         What was asked and answered.
     belief : Belief
-        The present map; there is one only for strategies that use it, once there are enough answers.
+        The current map. It exists only for strategies that use it, once there are enough answers.
     """
 
-    supply: Questions
+    supply: QuestionSupply
     book: Book
     belief: Belief
 
 
 class Strategy(ABC):
-    """A way to choose questions; subclasses are frozen dataclasses."""
+    """Choose questions. Subclasses are frozen dataclasses."""
 
     name: ClassVar[str]
-    #: whether it looks at the map
+    #: whether it uses the map
     uses_map: ClassVar[bool] = True
     _schema = Settings()
 
     @abstractmethod
     def questions(self, board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Questions, each of which is noted on the board before the next is asked for; ends where none is left."""
+        """Yield questions until none is left. Each is marked on the board before the next is chosen."""
 
 
 @dataclass(frozen=True)
 class Random(Strategy):
-    """Questions at random.
+    """Ask random questions.
 
     Examples
     --------
@@ -72,13 +72,13 @@ class Random(Strategy):
     def questions(self, board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:
         while board.supply.n_left:
             for question in board.supply.draw(_FROM_ONE_POOL, rng):
-                if board.supply.is_left(question[None])[0]:  # a share of others may be mixed in
+                if board.supply.is_left(question[None])[0]:  # other questions may have been mixed in
                     yield question
 
 
 @dataclass(frozen=True)
 class RoundRobin(Strategy):
-    """Every object is head in turn, with two others at random: heads have equally many questions.
+    """Take every object as head in turn, with two random others, so that heads have equally many questions.
 
     Examples
     --------
@@ -98,14 +98,14 @@ class RoundRobin(Strategy):
 
 @dataclass(frozen=True)
 class Uncertainty(Strategy):
-    """The question whose answer is most open: probability nearest to 1/2 at the present points.
+    """Ask the question whose answer is most uncertain: its probability is nearest to 1/2 at the current points.
 
-    Heads that wait for an answer come later, so that a batch is spread over the objects.
+    Heads with pending questions come later, so that a batch is spread over the objects.
 
     Parameters
     ----------
     pool : int
-        Questions looked at for a choice.
+        Number of candidate questions per choice.
 
     Examples
     --------
@@ -133,18 +133,18 @@ class Uncertainty(Strategy):
 
 @dataclass(frozen=True)
 class InformationGain(Strategy):
-    """The question that tells most about where its head is: the adaptive choice of the crowd kernel.
+    """Ask the question that is most informative about the position of its head, as the crowd kernel does.
 
-    Every object is head in turn. Its place has a posterior: what was said about it, with all other objects where
-    the present map has them. The pair is chosen whose answer has the largest mutual information with it (Tamuz et al.,
-    2011).
+    Every object is head in turn. The answers about it, with all other objects fixed at the current map, define the
+    posterior of its position. The strategy chooses the pair whose answer has the largest mutual information with that
+    position (Tamuz et al., 2011).
 
     Parameters
     ----------
     pool : int
-        Pairs looked at for each head.
+        Number of candidate pairs per head.
     places : int
-        Draws that stand for the posterior.
+        Number of draws from the posterior.
 
     Examples
     --------
@@ -172,14 +172,14 @@ class InformationGain(Strategy):
 
 @dataclass(frozen=True)
 class AdaptiveRoundRobin(Strategy):
-    """Every object is head in turn, with the pair that tells most about all three: ARR, after salmon.
+    """Take every object as head in turn, with the pair that is most informative about all three (ARR, as in salmon).
 
-    What an answer tells is measured by the map's own uncertainty (`Adaptive` says how).
+    The information in an answer is measured by the uncertainty of the map, as in `Adaptive`.
 
     Parameters
     ----------
     pool : int
-        Pairs looked at for each head.
+        Number of candidate pairs per head.
 
     Examples
     --------
@@ -202,16 +202,16 @@ class AdaptiveRoundRobin(Strategy):
 
 @dataclass(frozen=True)
 class Adaptive(Strategy):
-    """The question, of many, that tells most about its three objects.
+    """Ask the question, among many candidates, that is most informative about its three objects.
 
-    The present map gives each object a place and a covariance, and with them the log odds of an answer a mean and a
-    variance. The strategy looks for the largest mutual information between the answer and its log odds: answers that
-    are open because the places are not well known, not because the two distances are equal.
+    In the current map each object has a position and a covariance. These determine the mean and the variance of the
+    log odds of an answer. The strategy maximises the mutual information between the answer and its log odds: it prefers
+    answers that are uncertain because the positions are not well known, not because the two distances are equal.
 
     Parameters
     ----------
     pool : int
-        Questions looked at for ten choices.
+        Number of candidate questions per ten choices.
 
     Examples
     --------
@@ -246,7 +246,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
 
 
 def _heads_in_turn(board: Board, rng: np.random.Generator) -> Iterator[int]:
-    """Objects with a question left, those that had the fewest turns first, in random order."""
+    """Yield objects with a question left, those with the fewest turns first, ties in random order."""
     while board.supply.n_left:
         book = board.book
         turn = np.where(board.supply.heads(), book.turns + rng.random(len(book.turns)), np.inf)
@@ -256,7 +256,7 @@ def _heads_in_turn(board: Board, rng: np.random.Generator) -> Iterator[int]:
 
 
 def least_seen(board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Questions for a start: the head that was seen least, with others that were seen little."""
+    """Yield starting questions: the least seen head, with others that were seldom seen."""
     while board.supply.n_left:
         seen = board.book.seen
         order = np.where(board.supply.heads(), seen + rng.random(len(seen)), np.inf)

@@ -1,4 +1,4 @@
-"""Whole studies, played against an oracle: how many answers does each strategy need?"""
+"""Simulate studies with an oracle, to see how many answers each strategy needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._utils.chance import silent_trials
+from nearer._fitting.models import silent_trials
 from nearer._utils.files import replacing
 from nearer._utils.random import RandomState, generator
 from nearer._utils.validation import whole
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Held-out errors against answers asked, for each strategy and repetition.
+    """Hold the held-out error by number of answers, for each strategy and repetition.
 
     Attributes
     ----------
     strategies : tuple of str
-        Their names.
+        Names of the strategies.
     n_answers : array of shape (checkpoints,)
-        After how many answers the errors were taken.
+        Number of answers at which the errors were measured.
     errors : array of shape (strategies, repetitions, checkpoints)
-        NaN where the questions had run out before.
+        Held-out errors. NaN if the questions had run out before.
     choosing_seconds : array of shape (strategies, repetitions)
-        Time to choose all questions, fits of the selector's own map included.
+        Time to choose all questions, including the fits of the selector's map.
     finished : bool
-        False where ctrl-C ended it early; errors that were not measured are NaN.
+        False if ctrl-C stopped it early. Errors that were not measured are NaN.
     """
 
     strategies: tuple[str, ...]
@@ -53,14 +53,15 @@ class Study:
     finished: bool = True
 
     def answers_needed(self, error: float | Sequence[float] | np.ndarray) -> dict[str, np.ndarray]:
-        """For each strategy and repetition, the answers from which on the held-out error is at most `error`.
+        """Return, per strategy and repetition, the number of answers after which the held-out error stays at `error`.
 
-        For good: a lucky moment does not count. Linear between checkpoints; infinite where the last error is larger.
+        A lucky dip below `error` does not count. Values between checkpoints are interpolated linearly. The number is
+        infinite if the last error is larger.
 
         Parameters
         ----------
-        error : float, or one for each repetition
-            The held-out error to come down to.
+        error : float, or one per repetition
+            The held-out error to reach.
 
         Examples
         --------
@@ -108,34 +109,34 @@ def play(
     random_state: RandomState = None,
     callback: Callable[[str, int, int, float], object] | None = None,
 ) -> Study:
-    """Play a study against an oracle with each of the strategies.
+    """Simulate a study with each of the strategies.
 
-    Within a repetition all strategies meet the same points and are judged by the same held-out answers. What is judged
-    is not the selector's own map but a fit of `estimator` to all answers that were gathered. Ctrl-C ends the study
-    early and keeps what was measured.
+    Within a repetition all strategies get the same points and are judged by the same held-out answers. The error
+    is that of a fit of `estimator` to all answers collected, not that of the selector's own map. Ctrl-C stops the
+    study early and keeps what was measured.
 
     Parameters
     ----------
     oracle : PlantedOracle, RecordedOracle or other Oracle
-        Who answers.
+        Source of the answers.
     strategies : names or Strategy objects
-        Who asks: each plays studies of its own.
+        Strategies to compare. Each gets its own study.
     n_answers : int
-        Answers asked in each study.
+        Number of answers per study.
     n_components : int
         Dimension of the maps.
     batch : int
-        Questions chosen at a time, before any of them is answered.
+        Number of questions chosen at a time, before any of them is answered.
     random_share : float
-        Share of random questions mixed in.
+        Fraction of random questions mixed in.
     checkpoints : sequence of int, optional
-        After how many answers to take the error; twelve times by default.
+        Numbers of answers at which to measure the error; by default twelve.
     repeats : int
-        Repetitions, each with new draws throughout.
+        Number of repetitions, each with new random draws.
     estimator : OrdinalEmbedding, optional
         By default STE with automatic regularisation.
     random_state : int, Generator, RandomState or None
-        Seed of all draws.
+        Source of all random draws.
     callback : callable, optional
         Called as `callback(strategy, repetition, answers, error)` at each checkpoint.
 
@@ -175,7 +176,7 @@ def play(
 
 
 class _Game:
-    """A selector, who answers it, and who judges it."""
+    """One simulated study: a selector, the answers to its questions, and the fit that judges it."""
 
     def __init__(
         self, sitting: Sitting, selector: Selector, judge: OrdinalEmbedding, batch: int, seed: int
@@ -185,18 +186,18 @@ class _Game:
         self.seconds = 0.0
 
     def errors(self, stops: Sequence[int]) -> Iterator[float]:
-        """The held-out error after so many answers each; ends early where no question is left."""
+        """Yield the held-out error at each number of answers; end early if no question is left."""
         for stop in stops:
-            self._go_on_to(stop)
+            self._continue_to(stop)
             if self.selector.n_answers < stop:
                 return
             with silent_trials():  # the first answers of a study are few
                 self.judge.fit(self.selector.answers)
-            if self.judge.result_.stop_reason == "interrupted":  # a fit keeps ctrl-C to itself
+            if self.judge.result_.stop_reason == "interrupted":  # a fit catches ctrl-C
                 raise KeyboardInterrupt
             yield triplet_error(self.judge.embedding_, self.sitting.held_out)
 
-    def _go_on_to(self, n_answers: int) -> None:
+    def _continue_to(self, n_answers: int) -> None:
         while (missing := n_answers - self.selector.n_answers) > 0:
             began = time.perf_counter()
             questions = self.selector.next(min(self.batch, missing))
@@ -217,17 +218,18 @@ def _judge(estimator: OrdinalEmbedding | None, n_components: int, seed: int) -> 
 
 
 def _checked_strategies(strategies: str | Strategy | Sequence[str | Strategy]) -> dict[str, Strategy]:
-    """The strategies by name; two with one name are told apart by their settings."""
+    """Return the strategies by name. Two with the same name are distinguished by their settings."""
     several = [strategies] if isinstance(strategies, str | Strategy) else list(strategies)
     if not several:
-        raise InputError("there are no strategies to play: give at least one")
+        raise InputError("strategies is empty: give at least one strategy")
     found = [checked_strategy(strategy) for strategy in several]
     names = [strategy.name for strategy in found]
     named = {
         strategy.name if names.count(strategy.name) == 1 else repr(strategy): strategy for strategy in found
     }
     if len(named) < len(found):
-        raise InputError("a strategy is given twice: give each once")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the strategy {twice!r} is given twice: give each once")
     return named
 
 
@@ -245,7 +247,7 @@ def _checked_checkpoints(checkpoints: Sequence[int] | None, n_answers: int) -> l
 
 
 def _for_good(n_answers: np.ndarray, errors: np.ndarray, target: float) -> float:
-    """Where a curve falls to the target for the last time."""
+    """Return where a curve falls to the target for the last time."""
     known = np.isfinite(errors)
     n_answers, errors = n_answers[known], errors[known]
     above = np.flatnonzero(errors > target)

@@ -1,25 +1,23 @@
-"""The options of `nearer fit` that are about one kind of model, and which kind that is."""
+"""The options of `nearer fit` that only some models have, and which models there are."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearer.cli._options import refuse_idle
+from nearer.registry import BY_MODEL
+
+if TYPE_CHECKING:
+    ModelKind = str
+else:  # type checkers know no enumerations that are made at run time
+    ModelKind = StrEnum("ModelKind", [(model, model) for model in BY_MODEL])
+DEFAULT_MODEL = ModelKind("embedding")
 
 
-class ModelKind(StrEnum):
-    """What is fitted: an estimator of the library each."""
-
-    embedding = "embedding"
-    kernel = "kernel"
-    online = "online"
-
-
-class Loss(StrEnum):
+class LossName(StrEnum):
     """The names of `nearer.losses.LOSSES`, which would take a second to import, and "auto"."""
 
     gnmds = "gnmds"
@@ -30,7 +28,7 @@ class Loss(StrEnum):
     auto = "auto"
 
 
-class Solver(StrEnum):
+class SolverName(StrEnum):
     """The names in `nearer.solvers.SOLVERS` that fit an embedding."""
 
     auto = "auto"
@@ -44,7 +42,7 @@ class Solver(StrEnum):
     lbfgs = "lbfgs"
 
 
-class Update(StrEnum):
+class UpdateName(StrEnum):
     """The updates of `nearer.OnlineKernel`."""
 
     passive_aggressive = "passive-aggressive"
@@ -52,7 +50,7 @@ class Update(StrEnum):
     gnmds = "gnmds"
 
 
-class Step(StrEnum):
+class StepName(StrEnum):
     """The ways in which its steps shrink."""
 
     constant = "constant"
@@ -60,43 +58,53 @@ class Step(StrEnum):
     inverse_root = "1/sqrt(j)"
 
 
-_BUDGET = "Budget, of embeddings and kernels"
+_BUDGET = "Budget (embeddings and kernels)"
 _EMBEDDINGS = "Embeddings"
 _KERNELS = "Kernels"
-_ONLINE = "Answers that keep coming (--model online)"
+_ONLINE = "Online learning (--model online)"
 
 WhichModel = Annotated[
     ModelKind,
     typer.Option(
         "--model",
-        help="An embedding: points; a kernel of any rank; or such a kernel online, one answer after the other.",
+        help="embedding: points; kernel: a kernel of any rank; online: such a kernel, learned one answer at a time.",
     ),
 ]
 WhichLoss = Annotated[
-    Loss | None,
+    LossName | None,
     typer.Option(
         "--loss",
         metavar="<loss>",
         show_default="soe, or ste for a kernel",
-        help=f"{', '.join(Loss)} (chosen on held-out answers). Not of online kernels.",
+        help=f"{', '.join(LossName)} (chosen on held-out answers). Not for online kernels.",
     ),
 ]
 WhichSolver = Annotated[
-    Solver,
-    typer.Option("--solver", metavar="<solver>", rich_help_panel=_EMBEDDINGS, help=f"{', '.join(Solver)}."),
+    SolverName,
+    typer.Option(
+        "--solver", metavar="<solver>", rich_help_panel=_EMBEDDINGS, help=f"{', '.join(SolverName)}."
+    ),
 ]
 L2 = Annotated[
     str,
     typer.Option(
-        "--l2", rich_help_panel=_EMBEDDINGS, help="Strength of the L2 term; auto: on held-out answers."
+        "--l2", rich_help_panel=_EMBEDDINGS, help="Strength of the L2 term; auto: chosen on held-out answers."
     ),
 ]
 Restarts = Annotated[
     int,
-    typer.Option("--restarts", min=1, rich_help_panel=_EMBEDDINGS, help="Fits from different starts."),
+    typer.Option(
+        "--restarts",
+        min=1,
+        rich_help_panel=_EMBEDDINGS,
+        help="Fit from this many different starts and keep the best.",
+    ),
 ]
 Jobs = Annotated[
-    int, typer.Option("--jobs", min=1, rich_help_panel=_EMBEDDINGS, help="Threads; the map is the same.")
+    int,
+    typer.Option(
+        "--jobs", min=1, rich_help_panel=_EMBEDDINGS, help="Number of threads; the map does not depend on it."
+    ),
 ]
 TracePenalty = Annotated[
     str | None,
@@ -104,7 +112,7 @@ TracePenalty = Annotated[
         "--trace-penalty",
         rich_help_panel=_KERNELS,
         show_default="auto, or 0 online",
-        help="Keeps the rank low; auto: by cross-validation. Online: shrinks the kernel after every answer.",
+        help="Keeps the rank low; auto: chosen by cross-validation. Online: shrinks the kernel after every answer.",
     ),
 ]
 Rank = Annotated[
@@ -114,14 +122,15 @@ Rank = Annotated[
         min=1,
         rich_help_panel=_KERNELS,
         show_default="free",
-        help="Most dimensions of the kernel; with few of them, online kernels hold millions of objects.",
+        help="Largest rank of the kernel; with a small one, online kernels can hold millions of objects.",
     ),
 ]
 WhichUpdate = Annotated[
-    Update, typer.Option("--update", rich_help_panel=_ONLINE, help="How far one answer moves the kernel.")
+    UpdateName,
+    typer.Option("--update", rich_help_panel=_ONLINE, help="Rule for how far one answer moves the kernel."),
 ]
 WhichStep = Annotated[
-    Step, typer.Option("--step", rich_help_panel=_ONLINE, help="How steps shrink after j answers.")
+    StepName, typer.Option("--step", rich_help_panel=_ONLINE, help="How the steps shrink after j answers.")
 ]
 MaxStep = Annotated[
     float | None,
@@ -129,7 +138,7 @@ MaxStep = Annotated[
         "--max-step",
         rich_help_panel=_ONLINE,
         show_default="no bound",
-        help="Bounds passive-aggressive steps, where answers may be wrong.",
+        help="Upper bound of passive-aggressive steps, for answers that may be wrong.",
     ),
 ]
 Passes = Annotated[
@@ -138,7 +147,7 @@ Passes = Annotated[
         "--passes",
         min=1,
         rich_help_panel=_ONLINE,
-        help="Steps an answer; further ones go over earlier answers.",
+        help="Steps per answer; those after the first revisit earlier answers.",
     ),
 ]
 Start = Annotated[
@@ -147,63 +156,31 @@ Start = Annotated[
         "--start",
         rich_help_panel=_ONLINE,
         show_default=False,
-        help="Go on with this online model; objects that are new are added to it.",
+        help="Continue with this online model; new objects are added to it.",
     ),
 ]
 MaxEpochs = Annotated[
     int | None,
-    typer.Option("--max-epochs", min=1, show_default=False, help="At most so many.", rich_help_panel=_BUDGET),
+    typer.Option(
+        "--max-epochs",
+        min=1,
+        show_default=False,
+        help="Stop after this many epochs.",
+        rich_help_panel=_BUDGET,
+    ),
 ]
 MaxSeconds = Annotated[
     float | None,
-    typer.Option("--max-seconds", show_default=False, help="At most so many.", rich_help_panel=_BUDGET),
+    typer.Option(
+        "--max-seconds", show_default=False, help="Stop after this many seconds.", rich_help_panel=_BUDGET
+    ),
 ]
 Tol = Annotated[
     float,
-    typer.Option("--tol", min=0.0, help="Relative decrease an epoch must bring.", rich_help_panel=_BUDGET),
+    typer.Option(
+        "--tol",
+        min=0.0,
+        help="Stop when the objective falls by less than this share per epoch.",
+        rich_help_panel=_BUDGET,
+    ),
 ]
-
-#: for each kind of model its options, by the names of the estimator's parameters
-SETTINGS: dict[ModelKind, dict[str, str]] = {
-    ModelKind.embedding: {
-        "loss": "loss",
-        "solver": "solver",
-        "l2": "l2",
-        "n_init": "restarts",
-        "n_jobs": "jobs",
-        "max_epochs": "max_epochs",
-        "max_seconds": "max_seconds",
-        "tol": "tol",
-    },
-    ModelKind.kernel: {
-        "loss": "loss",
-        "trace_penalty": "trace_penalty",
-        "max_rank": "rank",
-        "max_epochs": "max_epochs",
-        "max_seconds": "max_seconds",
-        "tol": "tol",
-    },
-    ModelKind.online: {
-        "update": "update",
-        "step": "step",
-        "max_step": "max_step",
-        "passes": "passes",
-        "trace_penalty": "trace_penalty",
-        "rank": "rank",
-    },
-}
-
-
-def check_settings(context: typer.Context, model: ModelKind, start: Path | None) -> None:
-    """Refuse settings that the kind of model does not have, or that a model to go on with has already."""
-    kinds_of: dict[str, list[str]] = {}
-    for kind, options in SETTINGS.items():
-        for option in options.values():
-            kinds_of.setdefault(option, []).append(kind)
-    if start is not None:
-        settled = [*kinds_of, *(["model"] if model is not ModelKind.online else [])]
-        refuse_idle(context, (True, settled, f"was settled when {start} began: leave it or --start out"))
-        return
-    for option, kinds in kinds_of.items():
-        advice = f"is for --model {' or '.join(kinds)}, not {model}: leave it out"
-        refuse_idle(context, (model not in kinds, [option], advice))

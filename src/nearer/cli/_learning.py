@@ -1,4 +1,4 @@
-"""How `nearer fit` learns: an estimator of the wanted kind, a bar while it works, and what ctrl-C leaves."""
+"""How `nearer fit` learns, with a progress bar and ctrl-C, and what it says about the model afterwards."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer._utils.progress import progress_bar
-from nearer._utils.text import counted
-from nearer.cli._fit_options import SETTINGS, ModelKind
+from nearer._utils.text import counted, readable_seconds
 from nearer.cli._loading import about_model, check_dim, load_online, read_more
+from nearer.cli._output import left_out, number_or_name, percent
 from nearer.errors import InputError
+from nearer.registry import BY_MODEL, estimator_class
 
 if TYPE_CHECKING:
     from nearer._fitting.models import Model
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
+
+_COUNTS = ("n_seen", "n_steps", "n_projections", "n_skipped", "n_negative")
 
 
 @dataclass(frozen=True)
@@ -34,37 +36,26 @@ class Outcome:
     compile_seconds: float = 0.0
 
 
-def new_model(
-    kind: ModelKind, options: Mapping[str, Any], answers: Comparisons, dim: int, seed: int
-) -> Model:
-    """An estimator with the options that its kind has; where one was not given, its own default counts."""
-    from nearer.kernels.online import OnlineKernel
-    from nearer.kernels.relative import RelativeKernel
-    from nearer.ordinal import OrdinalEmbedding
-
-    settings = {name: options[option] for name, option in SETTINGS[kind].items()}
-    # plain strings rather than members of an enumeration: a model file knows only those
-    given: dict[str, Any] = {
-        name: str(value) if isinstance(value, str) else value
-        for name, value in settings.items()
-        if value is not None
+def new_model(model: str, options: Mapping[str, Any], answers: Comparisons, dim: int, seed: int) -> Model:
+    """Return an estimator with the options that it has; one that was not given keeps the estimator's default."""
+    row = BY_MODEL[model]
+    # plain strings rather than members of an enumeration: a model file holds only those
+    given = {
+        name: number_or_name(str(options[option])) if isinstance(options[option], str) else options[option]
+        for name, option in row.options.items()
+        if options[option] is not None
     }
-    if kind is ModelKind.embedding:
-        return OrdinalEmbedding(dim, random_state=seed, **given)
-    check_dim(dim, answers.n_objects)
-    if kind is ModelKind.kernel:
-        if given.get("loss") == "auto":
-            raise InputError("--loss auto is for embeddings: name the loss of a kernel")
-        return RelativeKernel(random_state=seed, **given)
-    # the paper's direction is for triplets alone
-    direction = "minimal" if answers.shape[1] == 4 and "rank" not in given else None
-    return OnlineKernel(direction=direction, random_state=seed, **given)
+    if "n_components" not in given:  # a kernel, whose map has at most one dimension per object
+        check_dim(dim, answers.n_objects)
+    if model == "online" and answers.shape[1] == 4 and "rank" not in given:
+        given["direction"] = "minimal"  # the paper's direction is for triplets alone
+    return estimator_class(row.name)(random_state=seed, **given)
 
 
-def go_on_with(
+def continued_model(
     path: Path, answers: Path, read: Callable[..., Comparisons], dim: int
 ) -> tuple[OnlineKernel, Comparisons, int]:
-    """A saved online kernel with room for the objects of more answers, these, and how many objects are new."""
+    """Return a saved online kernel grown to the objects of further answers, these, and the number of new objects."""
     estimator = load_online(path)
     known = about_model(estimator)["n_objects"]
     comparisons = read_more(estimator, answers, read)
@@ -72,30 +63,32 @@ def go_on_with(
     check_dim(dim, n_objects)
     if comparisons.shape[1] == 4 and estimator.rank is None and estimator.direction != "minimal":
         raise InputError(
-            f"{answers}: these are quadruplets, but {path} began with triplets: go on with triplets, or begin anew"
+            f"{answers}: these are quadruplets, but {path} began with triplets: continue with triplets, or start a "
+            "new model"
         )
     return estimator, comparisons, n_objects - known
 
 
 def learn(estimator: Model, train: Comparisons, about: str) -> Outcome:
-    """Fit, or go on; ctrl-C ends it early, and is raised only where nothing was learned."""
-    from nearer.kernels.online import OnlineKernel
+    """Fit or continue; ctrl-C ends it early and is raised only if nothing was learned."""
+    from nearer._fitting.models import is_kernel, is_online
 
-    if isinstance(estimator, OnlineKernel):
+    if is_online(estimator):
         return _learn_online(estimator, train)
     fit_with_bar(estimator, train, about)
     result = estimator.result_
     early = result.stop_reason == "interrupted"
-    what = "map" if hasattr(estimator, "embedding_") else "kernel"
-    holds = f"the best {what} so far" if early else f"the {what}"
-    return Outcome(result.seconds, len(train), early, holds)
+    what = "kernel" if is_kernel(estimator) else "map"
+    return Outcome(result.seconds, len(train), early, f"the best {what} so far" if early else f"the {what}")
 
 
 def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparisons, about: str) -> None:
-    """Fit, with a progress bar where stderr is a terminal."""
+    """Fit, with a progress bar if stderr is a terminal."""
     if not sys.stderr.isatty():
         estimator.fit(train)
         return
+    from nearer._utils.progress import progress_bar
+
     with progress_bar(about, max_seconds=estimator.max_seconds, keep=False) as callback:
         estimator.set_params(callback=callback).fit(train)
         callback.finish_with(estimator.result_)
@@ -103,8 +96,8 @@ def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparison
 
 
 def _learn_online(estimator: OnlineKernel, answers: Comparisons) -> Outcome:
-    from nearer._fitting.shared import that_count
-    from nearer._utils.compiling import compiling
+    from nearer._fitting.fit import that_count
+    from nearer._utils.runtime import compiling
 
     answers = that_count(answers)
     before = getattr(estimator, "n_seen_", 0)
@@ -122,3 +115,78 @@ def _learn_online(estimator: OnlineKernel, answers: Comparisons) -> Outcome:
     part = f"what the first {learned:,} of {counted(len(answers), 'answer')} taught"
     holds = part if interrupted else "the kernel"
     return Outcome(time.perf_counter() - began, learned, interrupted, holds, compile_seconds())
+
+
+def facts_about(
+    estimator: Model, outcome: Outcome, train: Comparisons, test: Comparisons | None, dim: int
+) -> dict[str, Any]:
+    """Return the scores of a model and how it was found, for machines."""
+    from nearer._fitting.models import is_kernel, is_online, map_of, n_objects_of, share_on_map
+
+    facts: dict[str, Any] = {
+        "class": type(estimator).__name__,
+        "n_objects": n_objects_of(estimator),
+        "n_components": dim,
+        "n_train": len(train),
+        "n_test": 0 if test is None else len(test),
+        "train_accuracy": estimator.score(train),
+        "test_accuracy": None if test is None else estimator.score(test),
+        "seconds": outcome.seconds,
+    }
+    if is_kernel(estimator):
+        judges = train if test is None else test
+        facts["map_accuracy"] = share_on_map(estimator, map_of(estimator, dim), judges)
+    if is_online(estimator):
+        return facts | {name: getattr(estimator, f"{name}_") for name in _COUNTS}
+    names = ("objective", "stop_reason", "n_epochs", "n_evaluations", "details")
+    return facts | {name: getattr(estimator.result_, name) for name in names}
+
+
+def lines_about(facts: dict[str, Any], estimator: Model, outcome: Outcome) -> list[tuple[str, str]]:
+    """Return the same for people."""
+    total, objects = facts["n_train"] + facts["n_test"], counted(facts["n_objects"], "object")
+    lines = [
+        ("answers", f"{total:,} about {objects}{left_out(facts['n_dropped'])}"),
+        ("columns not used", ", ".join(facts["ignored_columns"])),
+        ("in no answer", counted(facts["n_uncompared"], "object") if facts["n_uncompared"] else ""),
+        ("new", counted(facts["n_new_objects"], "object") if facts["n_new_objects"] else ""),
+        *_what_was_found(facts, estimator),
+        ("time", _time(estimator, outcome)),
+        ("accuracy before", _share(facts["accuracy_before"], facts["n_train"], " before they were learned")),
+        ("training accuracy", _share(facts["train_accuracy"], facts["n_train"])),
+        ("held-out accuracy", _share(facts["test_accuracy"], facts["n_test"], " that the fit did not see")),
+    ]
+    lines += [(name, str(facts[name])) for name in ("model", "report") if facts[name] is not None]
+    return [line for line in lines if line[1]]
+
+
+def _share(share: float | None, number: int, which: str = "") -> str:
+    return "" if share is None else f"{percent(share)} of {counted(number, 'answer')}{which}"
+
+
+def _what_was_found(facts: dict[str, Any], estimator: Model) -> list[tuple[str, str]]:
+    size = counted(facts["n_components"], "dimension")
+    objective = f"{estimator.loss_.name} loss {facts['objective']:.4g}" if "objective" in facts else ""
+    if "map_accuracy" not in facts:
+        return [("map", f"{size}, {objective}")]
+    judged = "held-out" if facts["n_test"] else "training"
+    the_map = ("map", f"{size}, in which {percent(facts['map_accuracy'])} of the {judged} answers hold")
+    if "n_seen" in facts:
+        kernel = f"{counted(facts['n_seen'], 'answer')} learned in {counted(facts['n_steps'], 'step')}"
+        if facts["n_projections"] + facts["n_skipped"]:
+            kernel += f", {counted(facts['n_projections'], 'projection')}"
+    else:
+        details = facts["details"]
+        kernel = f"rank {details['rank']}, {objective}, trace penalty {details['trace_penalty']:.4g}"
+        if "gap" in details:
+            kernel += f", at most {max(details['gap'], 0.0):.2g} above the minimum"
+    return [("kernel", kernel), the_map]
+
+
+def _time(estimator: Model, outcome: Outcome) -> str:
+    from nearer._fitting.models import STOP_REASONS, effort, is_online, of_it_compiling
+
+    if is_online(estimator):
+        return readable_seconds(outcome.seconds) + of_it_compiling(outcome.compile_seconds)
+    result = estimator.result_
+    return f"{effort(result)}: {STOP_REASONS[result.stop_reason]}"

@@ -1,4 +1,4 @@
-"""Saved models and what they are about."""
+"""Saved models, their maps, and reading files about their objects."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.errors import InputError
+from nearer.registry import BY_NAME
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,32 +18,30 @@ if TYPE_CHECKING:
 
 
 def load_model(path: Path) -> Model:
-    """The embedding or kernel in a file; another kind of model is refused."""
-    from nearer.kernels.base import KernelModel
-    from nearer.ordinal import OrdinalEmbedding
+    """Return the embedding or kernel in a file; refuse another estimator."""
     from nearer.saving import load
 
     estimator = load(path)
-    if not isinstance(estimator, OrdinalEmbedding | KernelModel):
+    if BY_NAME[type(estimator).__name__].model is None:
         raise InputError(f"{path}: this is a {type(estimator).__name__}, not a model that `nearer fit` wrote")
-    return estimator  # type: ignore[return-value]
+    return estimator
 
 
 def load_online(path: Path) -> OnlineKernel:
-    """The online kernel in a file, to go on with; the others would need all answers again."""
-    from nearer.kernels.online import OnlineKernel
+    """Return the online kernel in a file, to continue with; other models would need all answers again."""
+    from nearer._fitting.models import is_online
 
     estimator = load_model(path)
-    if not isinstance(estimator, OnlineKernel):
+    if not is_online(estimator):
         raise InputError(
-            f"{path}: this is no online model, and only such a model goes on with more answers: fit to all answers "
-            "together, without --start"
+            f"{path}: this is a {type(estimator).__name__}, and only an online model can continue with more answers: "
+            "fit to all answers together, without --start"
         )
     return estimator
 
 
 def drawn_map(estimator: Model, dim: int) -> np.ndarray:
-    """The map of a model, in so many dimensions where it is that of a kernel."""
+    """Return the map of a model; `dim` is the number of dimensions in which a kernel is drawn."""
     from nearer._fitting.models import map_of, n_objects_of
 
     check_dim(dim, n_objects_of(estimator))
@@ -50,21 +49,21 @@ def drawn_map(estimator: Model, dim: int) -> np.ndarray:
 
 
 def check_dim(dim: int, n_objects: int) -> None:
-    """Refuse a map of a kernel in more dimensions than there are."""
+    """Refuse a map of a kernel in more dimensions than it has."""
     if dim > n_objects:
         raise InputError(f"--dim is {dim}, but a kernel of {n_objects} objects has no more than {n_objects}")
 
 
 def read_about(estimator: Model, path: Path, read: Callable[..., Comparisons]) -> Comparisons:
-    """The comparisons of a file about the objects of a model; `read` takes `names` and `n_objects`.
+    """Return the comparisons of a file about the objects of a model; `read` takes `names` and `n_objects`.
 
-    First the file is read for what it says itself, because with the model's names its numbers would count as indices.
+    The file is first read without the model's names, because with them its numbers would be taken for indices.
     """
     about = about_model(estimator)
     names, n_objects = about["names"], about["n_objects"]
     try:
         comparisons = read()
-    except InputError:  # perhaps because of names that are numbers, which only the model tells from indices
+    except InputError:  # perhaps names that are numbers: only the model can distinguish them from indices
         return read(**about)
     named = comparisons.names is not None
     if not named and names is not None:
@@ -77,7 +76,7 @@ def read_about(estimator: Model, path: Path, read: Callable[..., Comparisons]) -
 
 
 def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Comparisons]) -> Comparisons:
-    """The comparisons of a file for a model to go on with; it gets room for objects that are new."""
+    """Return the comparisons of a file for a model to continue with; add new objects to the model."""
     from nearer.comparisons.database_numbers import check_numbers
 
     try:
@@ -86,9 +85,8 @@ def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Compariso
         found = None
     names, n_objects = estimator.names_, about_model(estimator)["n_objects"]
     if found is None or (found.names is None) != (names is None):
-        return read_about(
-            estimator, path, read
-        )  # names that are numbers, or a sentence that says what is wrong
+        # names that are numbers, or an error that says what is wrong
+        return read_about(estimator, path, read)
     if found.names is not None and names is not None:
         known = set(names)
         new = [name for name in found.names if name not in known]
@@ -101,7 +99,7 @@ def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Compariso
 
 
 def about_model(estimator: Model) -> dict[str, Any]:
-    """What a reader must know of a model: the names and the number of its objects."""
+    """Return the names and the number of a model's objects, as readers take them."""
     from nearer._fitting.models import n_objects_of
 
     return {"names": estimator.names_, "n_objects": n_objects_of(estimator)}
@@ -123,7 +121,7 @@ def check_kind(estimator: Model, path: Path, named: bool) -> None:
 
 
 def object_names(estimator: Model) -> list[str]:
-    """The objects' names, or their indices where they have none."""
+    """Return the objects' names, or their indices if they have none."""
     if estimator.names_ is not None:
         return list(estimator.names_)
     return [str(index) for index in range(about_model(estimator)["n_objects"])]

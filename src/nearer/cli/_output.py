@@ -1,18 +1,20 @@
-"""What a command prints: lines for people, or one JSON object for machines."""
+"""What a command puts out: lines for people, one JSON object for machines, and files, all of them or none."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from nearer._utils.files import is_stdout
+from nearer._utils.files import destination, is_stdout, replacing
 from nearer._utils.text import counted
+from nearer.errors import InputError
 
 
 def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json: bool) -> None:
@@ -74,3 +76,71 @@ def number_or_name(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
+
+
+def output_file(given: Path | None, usual: str, *, force: bool) -> Path:
+    """The file to write: the one that was named, or the usual one unless that would replace a file unasked."""
+    if given is not None:
+        return given
+    path = Path(usual)
+    if os.path.lexists(path) and not force:
+        raise InputError(
+            f"{path}: this file exists already; choose another name with --out, or replace it with --force"
+        )
+    return path
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
+    """Refuse before any work what could not be written at its end, or would replace what was read."""
+    sources = [path for path in inputs if path.exists()]
+    seen: set[Path] = set()
+    for path in filter(None, outputs):
+        if path.is_dir():
+            raise InputError(f"{path}: this is a folder, give the name of a file")
+        _check_writable(path)
+        if any(path.exists() and path.samefile(source) for source in sources):
+            raise InputError(f"{path}: this is the input, give the output another name")
+        if path.resolve() in seen:
+            raise InputError(f"{path}: two outputs have this name, give each its own")
+        seen.add(path.resolve())
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a file in a folder that is not there or closed, and a device or pipe that is closed."""
+    target = destination(path)
+    if target is None:
+        if not os.access(path, os.W_OK):
+            raise InputError(f"{path}: this device or pipe cannot be written to")
+        return
+    if not target.parent.is_dir():
+        raise InputError(f"{path}: the folder {target.parent} does not exist")
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{path}: the folder {target.parent} cannot be written to")
+
+
+def check_page(path: Path | None) -> None:
+    """Refuse a report that is to be anything but a page."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{path}: a report is an HTML page, give it a name that ends with .html")
+
+
+def check_picture(path: Path | None) -> None:
+    """Refuse a picture in a format that cannot be drawn."""
+    if path is None:
+        return
+    from matplotlib.figure import Figure
+
+    known = sorted(Figure().canvas.get_supported_filetypes())
+    if path.suffix.removeprefix(".").lower() not in known:
+        raise InputError(f"{path}: a picture ends with one of {', '.join(known)}")
+
+
+def write_all(writers: Mapping[Path, Callable[[Path], object]]) -> None:
+    """Write every file under a temporary name, then move all to their places; a failure leaves none."""
+    with ExitStack() as stack:
+        for path, write in writers.items():
+            temporary = stack.enter_context(replacing(path))
+            try:
+                write(temporary)
+            except InputError as error:
+                raise InputError(str(error).replace(str(temporary), str(path))) from error

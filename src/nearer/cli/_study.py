@@ -1,4 +1,4 @@
-"""`nearer simulate --strategy`: whole studies, against points that are known or answers that were recorded."""
+"""`nearer simulate --strategy`: simulate studies, with known points or recorded answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import typer
 from nearer._utils.text import counted
 from nearer.cli._commands import INTERRUPTED, complain
 from nearer.cli._options import refuse_idle
-from nearer.cli._output import show
-from nearer.cli._writing import check_outputs, check_picture, write_all
+from nearer.cli._output import check_outputs, check_picture, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class StrategyName(StrEnum):
     adaptive = "adaptive"
 
 
-_STUDY = "Playing a study"
+_STUDY = "Simulating a study"
 Played = Annotated[
     list[StrategyName] | None,
     typer.Option(
@@ -43,7 +42,7 @@ Played = Annotated[
         metavar="<strategy>",
         rich_help_panel=_STUDY,
         show_default=False,
-        help=f"How questions are chosen: {', '.join(StrategyName)}. Give it several times to compare.",
+        help=f"How to choose questions: {', '.join(StrategyName)}. Repeat the option to compare several.",
     ),
 ]
 AnswersAsked = Annotated[
@@ -52,8 +51,8 @@ AnswersAsked = Annotated[
         "--answers",
         min=1,
         rich_help_panel=_STUDY,
-        show_default="10 a coordinate",
-        help="How many answers each study asks for.",
+        show_default="10 per coordinate",
+        help="Number of answers per study.",
     ),
 ]
 Replay = Annotated[
@@ -62,19 +61,19 @@ Replay = Annotated[
         "--replay",
         rich_help_panel=_STUDY,
         show_default=False,
-        help="Ask people's recorded answers in this file instead of points; a fifth is held out.",
+        help="Take answers from this file of recorded answers instead of points. A fifth is held out.",
     ),
 ]
 Repeats = Annotated[
-    int, typer.Option("--repeats", min=1, rich_help_panel=_STUDY, help="Studies of each strategy.")
+    int, typer.Option("--repeats", min=1, rich_help_panel=_STUDY, help="Number of studies per strategy.")
 ]
 Batch = Annotated[
-    int, typer.Option("--batch", min=1, rich_help_panel=_STUDY, help="Questions chosen at a time.")
+    int, typer.Option("--batch", min=1, rich_help_panel=_STUDY, help="Number of questions per choice.")
 ]
 RandomShare = Annotated[
     float,
     typer.Option(
-        "--random-share", min=0, max=1, rich_help_panel=_STUDY, help="Share of random questions mixed in."
+        "--random-share", min=0, max=1, rich_help_panel=_STUDY, help="Fraction of random questions."
     ),
 ]
 Curves = Annotated[
@@ -83,19 +82,19 @@ Curves = Annotated[
         "--plot",
         rich_help_panel=_STUDY,
         show_default=False,
-        help="Draw the held-out error against the answers asked: png, svg, pdf or jpg.",
+        help="Draw the held-out error against the number of answers: png, svg, pdf or jpg.",
     ),
 ]
 
 _OF_STUDIES = ("answers", "replay", "repeats", "batch", "random_share", "plot")
 _OF_FILES = ("comparisons", "kind", "truth")
 _OF_POINTS = ("objects", "noise", "scale")
-_MOST_REPLAYED = 0.6  # of the recorded answers, by default: a study that asks everything compares nothing
+_MOST_REPLAYED = 0.6  # of the recorded answers, by default: strategies that ask everything cannot differ
 _NEEDED = "answers_for_the_error_of_random"
 
 
 def check_modes(context: typer.Context, *, studies: bool, replays: bool) -> None:
-    """Refuse options that would do nothing."""
+    """Refuse options without effect."""
     refuse_idle(
         context,
         (not studies, _OF_STUDIES, "is for studies: choose one with --strategy"),
@@ -115,10 +114,10 @@ def simulate_study(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Play, write the curves and the picture, and say who came how far."""
+    """Simulate the studies, write the curves and the picture, and show the errors."""
     check_outputs([out, plot], inputs=[] if replay is None else [replay])
     if out.suffix.lower() != ".csv":
-        raise InputError(f"{out}: the curves of a study are a csv file, give it a name that ends with .csv")
+        raise InputError(f"{out}: the curves of a study are a csv file: give it a name that ends with .csv")
     check_picture(plot)
     oracle, n_objects, usual = _oracle(replay, points, settings["n_components"])
     n_answers = usual if n_answers is None else n_answers
@@ -136,12 +135,12 @@ def simulate_study(
     facts["seed"] = facts.pop("random_state")
     show({**facts, "finished": study.finished, "strategies": found}, lines, as_json=as_json)
     if not study.finished:
-        complain(f"interrupted, what was measured so far was written to {out}")
+        complain(f"interrupted, the errors measured so far were written to {out}")
         raise typer.Exit(INTERRUPTED)
 
 
 def _oracle(replay: Path | None, points: dict[str, Any], dim: int) -> tuple[Oracle, int, int]:
-    """Who answers, about how many objects, and how many answers to ask for by default."""
+    """Return the oracle, the number of objects, and the default number of answers."""
     from nearer.active import PlantedOracle, RecordedOracle
     from nearer.comparisons import Comparisons
 
@@ -157,7 +156,7 @@ def _oracle(replay: Path | None, points: dict[str, Any], dim: int) -> tuple[Orac
 
 
 def _play(oracle: Oracle, strategies: list[str], n_answers: int, settings: dict[str, Any]) -> Study:
-    """Play, with a bar where stderr is a terminal."""
+    """Simulate the studies, with a progress bar if stderr is a terminal."""
     from nearer._utils.progress import counting_bar
     from nearer.active import play
 
@@ -167,7 +166,7 @@ def _play(oracle: Oracle, strategies: list[str], n_answers: int, settings: dict[
 
 
 def counted_by(tell: Callable[[int], object], oracle: Oracle) -> Oracle:
-    """The same oracle, which tells how many questions it has answered, all repetitions together."""
+    """Return the same oracle, reporting how many questions it has answered in all repetitions."""
     from nearer.active import Oracle as AnyOracle
 
     class Counted(AnyOracle):
@@ -187,12 +186,12 @@ def counted_by(tell: Callable[[int], object], oracle: Oracle) -> Oracle:
 
 
 def found_in(study: Study) -> dict[str, dict[str, Any]]:
-    """For each strategy the median error in the end, and the answers it took for that of random questions."""
+    """Return per strategy the final median error, and the answers it needed to reach that of random questions."""
     import numpy as np
 
     found: dict[str, dict[str, Any]] = {}
     for name, errors in zip(study.strategies, study.errors, strict=True):
-        enough = np.isfinite(errors).mean(axis=0) > 0.5  # a median of fewer says nothing of the rest
+        enough = np.isfinite(errors).mean(axis=0) > 0.5  # a median of fewer would not represent the rest
         last = np.flatnonzero(enough)[-1:]
         median = np.nanmedian(errors[:, last], axis=0)
         found[name] = {
@@ -216,4 +215,4 @@ def _line(name: str, found: dict[str, Any], n_answers: int, finished: bool) -> s
     needed = found.get(_NEEDED)
     if name == "random" or needed is None:
         return text
-    return f"{text}, that of random questions after {round(needed):,}"
+    return f"{text}, reached the error of random questions after {round(needed):,}"

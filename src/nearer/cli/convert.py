@@ -1,4 +1,4 @@
-"""`nearer convert`: comparisons from one file format to another."""
+"""`nearer convert`: convert comparisons between file formats."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from nearer.cli._options import (
     ZeroMeans,
     read_answers,
 )
-from nearer.cli._output import left_out, show
-from nearer.cli._writing import check_outputs, write_all
+from nearer.cli._output import check_outputs, left_out, show, write_all
 
 
 def convert(
@@ -37,7 +36,7 @@ def convert(
     invalid: InvalidRows = Invalid.error,
     as_json: AsJson = False,
 ) -> None:
-    """Convert comparisons between csv, tsv, parquet, jsonl and npz; the endings tell the formats."""
+    """Convert comparisons between csv, tsv, parquet, jsonl and npz. File name endings set the formats."""
     check_outputs([out], inputs=[answers])
     comparisons = read_answers(answers, columns, header, coding, zero, codes, first_index, invalid)
     write_all({out: comparisons.write})

@@ -1,4 +1,4 @@
-"""`nearer demo`: the map of Europe from nothing but "which city is nearer?"."""
+"""`nearer demo`: draw the map of Europe from answers to "which city is nearer?"."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import typer
 
 from nearer._utils.text import counted
 from nearer.cli._options import AsJson, Force, Seed
-from nearer.cli._output import percent, show
-from nearer.cli._writing import check_outputs, check_page, output_file, write_all
+from nearer.cli._output import check_outputs, check_page, output_file, percent, show, write_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,12 +25,13 @@ def demo(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Draw the map of Europe from 2,000 noisy answers, beside metric MDS and the true map."""
+    """Draw the map of Europe from 2,000 noisy answers, next to metric MDS and the true map."""
+    from nearer._fitting.models import effort
     from nearer.cli._learning import fit_with_bar
     from nearer.datasets import cities, triplets_from_distances
     from nearer.metrics import procrustes_distance, triplet_error
     from nearer.ordinal import OrdinalEmbedding
-    from nearer.report import effort, write_report
+    from nearer.report import write_report
 
     out = output_file(out, "nearer-demo.html", force=force)
     check_outputs([out])
@@ -42,7 +42,7 @@ def demo(
         km, N_TRAIN + N_TEST, noise=NOISE, names=europe.names, random_state=seed
     )
     train, test = answers.split(test_size=N_TEST, random_state=seed)
-    # a given strength skips the trials that would choose one, so that the report shows the whole course of the fit
+    # a fixed strength needs no trials, so that the report shows the whole fit
     estimator = OrdinalEmbedding(2, l2=0.05, random_state=seed)
     fit_with_bar(estimator, train, "Europe")
     if estimator.result_.stop_reason == "interrupted":
@@ -89,7 +89,7 @@ def _lines(facts: dict[str, Any], n_cities: int, time: str) -> list[tuple[str, s
             "held-out accuracy",
             f"{ours} of {counted(facts['n_test'], 'further answer')} (the true map: {true})",
         ),
-        ("off the true map", f"{distance:.4f} of 1 (metric MDS, which is given every distance: {mds:.4f})"),
+        ("off the true map", f"{distance:.4f} of 1 (metric MDS, which knows every distance: {mds:.4f})"),
         ("report", f"{facts['report']}"),
     ]
 
@@ -101,7 +101,7 @@ def _side_by_side(maps: dict[str, np.ndarray], names: tuple[str, ...]) -> Any:
 
 
 def classical_scaling(distances: np.ndarray, n_components: int) -> np.ndarray:
-    """Metric multidimensional scaling after Torgerson: the leading eigenvectors of the centred Gram matrix.
+    """Return Torgerson's metric multidimensional scaling: leading eigenvectors of the centred Gram matrix.
 
     >>> import numpy as np
     >>> points = classical_scaling(np.array([[0.0, 3.0], [3.0, 0.0]]), 1)

@@ -1,4 +1,4 @@
-"""`nearer evaluate`: how many answers a saved model gets right."""
+"""`nearer evaluate`: score a saved model on answers."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def evaluate(
     invalid: InvalidRows = Invalid.error,
     as_json: AsJson = False,
 ) -> None:
-    """Score a saved model on answers: the share that holds by it."""
-    from nearer._utils.chance import warn_of_chance
+    """Score a saved model on answers: the fraction it predicts correctly."""
+    from nearer._fitting.models import warn_of_chance
 
     estimator = load_model(model)
     read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     comparisons = read_about(estimator, answers, read)
     if not len(comparisons):
-        raise InputError(f"{answers}: there are no comparisons to evaluate")
+        raise InputError(f"{answers}: there are no comparisons to evaluate: give at least one")
     accuracy = estimator.score(comparisons)
     spread = (accuracy * (1 - accuracy) / len(comparisons)) ** 0.5
     surprise = _log_loss(estimator, comparisons)
@@ -56,7 +56,7 @@ def evaluate(
     about = counted(len(comparisons), "comparison") + left_out(comparisons.n_dropped)
     lines = [("accuracy", f"{percent(accuracy)} ± {percent(spread)} of {about}")]
     if surprise is not None:
-        lines.append(("log loss", f"{surprise:.4f} (a coin has 0.6931)"))
+        lines.append(("log loss", f"{surprise:.4f} (a coin toss has 0.6931)"))
     lines.append(("conflicts", f"{conflicts.n_rows:,} comparisons contradict another"))
     facts = {
         "accuracy": accuracy,
@@ -72,7 +72,7 @@ def evaluate(
 
 
 def _log_loss(estimator: Model, comparisons: Comparisons) -> float | None:
-    """Mean of -log(probability of the answer), where the loss has probabilities."""
+    """Return the mean of -log(probability of the answer), or None if the loss has no probabilities."""
     import numpy as np
 
     if not estimator.loss_.has_probability:

@@ -11,30 +11,28 @@ import typer
 
 from nearer.cli._commands import INTERRUPTED, complain
 from nearer.cli._fit_options import (
+    DEFAULT_MODEL,
     L2,
     Jobs,
     MaxEpochs,
     MaxSeconds,
     MaxStep,
-    ModelKind,
     Passes,
     Rank,
     Restarts,
-    Solver,
+    SolverName,
     Start,
-    Step,
+    StepName,
     Tol,
     TracePenalty,
-    Update,
+    UpdateName,
     WhichLoss,
     WhichModel,
     WhichSolver,
     WhichStep,
     WhichUpdate,
-    check_settings,
 )
-from nearer.cli._fitted import facts_about, lines_about
-from nearer.cli._learning import Outcome, go_on_with, learn, new_model
+from nearer.cli._learning import Outcome, continued_model, facts_about, learn, lines_about, new_model
 from nearer.cli._options import (
     AnswersFile,
     AsJson,
@@ -49,10 +47,11 @@ from nearer.cli._options import (
     Seed,
     ZeroMeans,
     read_answers,
+    refuse_idle,
 )
-from nearer.cli._output import number_or_name, show
-from nearer.cli._writing import check_outputs, check_page, output_file
+from nearer.cli._output import check_outputs, check_page, output_file, show
 from nearer.errors import InputError
+from nearer.registry import BY_MODEL
 
 if TYPE_CHECKING:
     from nearer._fitting.models import Model
@@ -72,9 +71,9 @@ def fit(
         Path | None,
         typer.Option("--report", show_default=False, help="Also write an HTML page about the fit."),
     ] = None,
-    model: WhichModel = ModelKind.embedding,
+    model: WhichModel = DEFAULT_MODEL,
     dim: Annotated[
-        int, typer.Option("--dim", min=1, help="Dimensions of the map; a kernel is drawn in so many.")
+        int, typer.Option("--dim", min=1, help="Dimensions of the map, also of one drawn from a kernel.")
     ] = 2,
     loss: WhichLoss = None,
     test_size: Annotated[
@@ -87,15 +86,15 @@ def fit(
             help="Share held out for the score; 0 fits to all.",
         ),
     ] = None,
-    solver: WhichSolver = Solver.auto,
+    solver: WhichSolver = SolverName.auto,
     l2: L2 = "auto",
     restarts: Restarts = 1,
     jobs: Jobs = 1,
     trace_penalty: TracePenalty = None,
     rank: Rank = None,
     start: Start = None,
-    update: WhichUpdate = Update.passive_aggressive,
-    step: WhichStep = Step.constant,
+    update: WhichUpdate = UpdateName.passive_aggressive,
+    step: WhichStep = StepName.constant,
     max_step: MaxStep = None,
     passes: Passes = 1,
     max_epochs: MaxEpochs = None,
@@ -116,39 +115,24 @@ def fit(
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
-    from nearer._utils.chance import silent_trials
+    from nearer._fitting.models import silent_trials
     from nearer.comparisons.database_numbers import check_numbers
     from nearer.comparisons.uncompared import n_uncompared
     from nearer.saving import save
 
-    check_settings(context, model, start)
+    _check_settings(context, model, start)
     out = output_file(out or start, "model.nearer", force=force)
     check_outputs([out, report], inputs=[answers])
     check_page(report)
     read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     n_new = 0
     if start is not None:
-        estimator, comparisons, n_new = go_on_with(start, answers, read, dim)
+        estimator, comparisons, n_new = continued_model(start, answers, read, dim)
     else:
         comparisons = read()
         check_numbers(comparisons, str(answers))
-        options = {
-            "loss": loss,
-            "solver": solver,
-            "l2": number_or_name(l2),
-            "restarts": restarts,
-            "jobs": jobs,
-            "trace_penalty": None if trace_penalty is None else number_or_name(trace_penalty),
-            "rank": rank,
-            "update": update,
-            "step": step,
-            "max_step": max_step,
-            "passes": passes,
-            "max_epochs": max_epochs,
-            "max_seconds": max_seconds,
-            "tol": tol,
-        }
-        estimator = new_model(model, options, comparisons, dim, seed)
+        # the settings of the model, from --loss to --tol, are found by name
+        estimator = new_model(model, context.params, comparisons, dim, seed)
     share = (_HELD_OUT if start is None else 0.0) if test_size is None else test_size
     train, test = _parts(comparisons, answers, share, seed)
     before = None if start is None else estimator.score(train)
@@ -166,10 +150,26 @@ def fit(
         "accuracy_before": before,
         "seed": seed,
     }
-    _tell(facts, estimator, outcome, (train[: outcome.n_learned], test), answers.name, dim, as_json)
+    _report(facts, estimator, outcome, (train[: outcome.n_learned], test), answers.name, dim, as_json)
 
 
-def _tell(
+def _check_settings(context: typer.Context, model: str, start: Path | None) -> None:
+    """Refuse settings that the model does not have, or that a model to continue with has already."""
+    models_with: dict[str, list[str]] = {}
+    for name, row in BY_MODEL.items():
+        for option in row.options.values():
+            models_with.setdefault(option, []).append(name)
+    del models_with["dim"]  # every model is drawn in this many dimensions
+    if start is not None:
+        settled = [*models_with, *(["model"] if model != "online" else [])]
+        refuse_idle(context, (True, settled, f"was settled when {start} began: leave it or --start out"))
+        return
+    for option, models in models_with.items():
+        advice = f"is for --model {' or '.join(models)}, not {model}: leave it out"
+        refuse_idle(context, (model not in models, [option], advice))
+
+
+def _report(
     facts: dict[str, Any],
     estimator: Model,
     outcome: Outcome,
@@ -178,10 +178,7 @@ def _tell(
     dim: int,
     as_json: bool,
 ) -> None:
-    """Score, report and show; ctrl-C on the way ends it, and what is missing is told."""
-    from nearer._utils.chance import warn_of_chance
-    from nearer.report import write_report
-
+    """Score the model, write the report and print; ctrl-C ends this, and a sentence says what is missing."""
     train, test = parts
     out, report = facts["model"], facts["report"]
     missing = report
@@ -189,13 +186,11 @@ def _tell(
     try:
         facts = {**facts, **facts_about(estimator, outcome, train, test, dim)}
         if report is not None:
+            from nearer.report import write_report
+
             write_report(report, estimator, train=train, test=test, title=title, n_components=dim)
             missing = None
-        facts["at_chance"] = None
-        if test is not None and not interrupted:
-            facts["at_chance"] = warn_of_chance(
-                facts["test_accuracy"], test, f"{title}: the held-out accuracy"
-            )
+        facts["at_chance"] = _at_chance(facts, test, title) if not interrupted else None
         show(facts, lines_about(facts, estimator, outcome), as_json=as_json)
     except KeyboardInterrupt:
         interrupted = True
@@ -203,6 +198,15 @@ def _tell(
         without = "" if missing is None else f", the report {missing} was not"
         complain(f"interrupted, {outcome.holds} was written to {out}{without}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _at_chance(facts: dict[str, Any], test: Comparisons | None, title: str) -> bool | None:
+    """Return whether the held-out answers are guessed at best, with a warning; None if none were held out."""
+    from nearer._fitting.models import warn_of_chance
+
+    if test is None:
+        return None
+    return warn_of_chance(facts["test_accuracy"], test, f"{title}: the held-out accuracy")
 
 
 def _parts(

@@ -1,4 +1,4 @@
-"""`nearer plot`: a picture of a saved model."""
+"""`nearer plot`: draw a saved model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from nearer._utils.text import counted
 from nearer.cli._commands import complain
 from nearer.cli._loading import about_model, drawn_map, load_model, object_names
 from nearer.cli._options import AsJson, Force, ModelFile
-from nearer.cli._output import show
-from nearer.cli._writing import check_outputs, check_picture, output_file, write_all
+from nearer.cli._output import check_outputs, check_picture, output_file, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,24 +37,24 @@ def plot(
         typer.Option("--out", show_default="map.png", help="The picture: png, svg, pdf or jpg."),
     ] = None,
     what: Annotated[
-        What, typer.Option("--what", help="The map, the objective's curve or the steps.")
+        What, typer.Option("--what", help="Draw the map, the objective or the step sizes.")
     ] = What.map,
     dim: Annotated[
         int | None,
-        typer.Option("--dim", min=1, show_default="2", help="Dimensions of the map of a kernel."),
+        typer.Option("--dim", min=1, show_default="2", help="Number of dimensions to draw of a kernel."),
     ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(
-            "--labels", show_default=False, help="csv with columns object and label: colours the map."
+            "--labels", show_default=False, help="csv with columns object and label, to colour the map."
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option("--title", show_default=False, help="Written above.")] = None,
-    dpi: Annotated[int, typer.Option("--dpi", min=20, max=2400, help="Dots an inch, for png and jpg.")] = 150,
+    title: Annotated[str | None, typer.Option("--title", show_default=False, help="Title above.")] = None,
+    dpi: Annotated[int, typer.Option("--dpi", min=20, max=2400, help="Dots per inch of png and jpg.")] = 150,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a saved model: the labelled map, the objective's curve, or the step sizes."""
+    """Draw a saved model: the labelled map, the objective over time, or the step sizes."""
     out = output_file(out, "map.png", force=force)
     check_outputs([out], inputs=[model] if labels is None else [model, labels])
     check_picture(out)
@@ -74,7 +73,9 @@ def plot(
         warnings.filterwarnings("always", message="Glyph .* missing from", category=UserWarning)
         write_all({out: lambda path: figure.savefig(path, dpi=dpi)})
     if caught:
-        complain(f"{out}: no installed font has all letters of the names, a report shows them in any browser")
+        complain(
+            f"{out}: no installed font has all letters of the names: use a report, which any browser shows"
+        )
     facts = {"out": out, "what": what.value, "n_objects": about_model(estimator)["n_objects"]}
     show(facts, [("picture", str(out))], as_json=as_json)
 
@@ -85,7 +86,7 @@ def _check_drawable(estimator: Model, path: Path, what: What, dim: int | None) -
 
     if what is not What.map and isinstance(estimator, OnlineKernel):
         raise InputError(
-            f"{path}: an online kernel takes one step an answer and has no {what} to draw: leave out --what"
+            f"{path}: an online kernel takes one step per answer and has no {what} to draw: leave out --what"
         )
     if dim is not None and isinstance(estimator, OrdinalEmbedding):
         p = estimator.embedding_.shape[1]
@@ -110,7 +111,7 @@ def _drawn_course(estimator: Model, what: What, title: str | None) -> Figure:
 
 
 def _read_labels(path: Path, names: list[str]) -> list[str]:
-    """One label an object, in the model's order, from a csv with a header and two columns."""
+    """Return one label per object, in the model's order, from a csv with a header and two columns."""
     import csv
 
     from nearer.comparisons.files.boundary import reading
@@ -120,11 +121,11 @@ def _read_labels(path: Path, names: list[str]) -> list[str]:
     found: dict[str, str] = {}
     for number, row in enumerate(rows, start=2):
         if len(row) != 2:
-            raise InputError(f"{path}, row {number}: {len(row)} columns where object and label are two")
+            raise InputError(f"{path}, row {number}: give two columns, object and label, not {len(row)}")
         if row[0] not in names:
             raise InputError(f"{path}, row {number}: the model has no object {row[0]!r}")
         found[row[0]] = row[1]
     for name in names:
         if name not in found:
-            raise InputError(f"{path}: the object {name!r} has no label, give each object one")
+            raise InputError(f"{path}: the object {name!r} has no label: give one label per object")
     return [found[name] for name in names]

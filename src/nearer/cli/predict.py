@@ -1,4 +1,4 @@
-"""`nearer predict`: a model's answers to questions in a file."""
+"""`nearer predict`: answer the questions of a file with a saved model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import typer
 from nearer._utils.text import counted
 from nearer.cli._loading import load_model
 from nearer.cli._options import AsJson, Columns, FirstIndex, Header, ModelFile, parse_columns
-from nearer.cli._output import show
-from nearer.cli._writing import check_outputs, write_all
+from nearer.cli._output import check_outputs, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,18 +36,16 @@ def predict(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", show_default=False, help="csv, tsv, parquet or jsonl; csv on stdout without it."
-        ),
+        typer.Option("--out", show_default=False, help="csv, tsv, parquet or jsonl; default: csv on stdout."),
     ] = None,
     columns: Columns = None,
     header: Header = None,
     first_index: FirstIndex = None,
     as_json: AsJson = False,
 ) -> None:
-    """Answer questions with a saved model: which is nearer, and how probable that is.
+    """Answer questions with a saved model: which is nearer, and with what probability.
 
-    Every column is kept; predicted_near is added, and probability where the loss is a model of answers.
+    All columns are kept. predicted_near is added, and probability if the loss has a probability model.
     """
     from nearer.cli._question_files import read_questions
 
@@ -70,7 +67,7 @@ def predict(
 
 
 def _answers(estimator: Model, asked: Questions) -> dict[str, list[Any]]:
-    """The columns to add."""
+    """Return the columns to add."""
     import numpy as np
 
     first = estimator.predict(asked.comparisons)
@@ -87,7 +84,7 @@ def _answers(estimator: Model, asked: Questions) -> dict[str, list[Any]]:
 
 
 def _with_answers(table: pa.Table, answers: dict[str, list[Any]]) -> pa.Table:
-    """The table with the columns added; those of an earlier prediction are replaced."""
+    """Return the table with the new columns, which replace those of an earlier prediction."""
     import pyarrow as pa
 
     table = table.drop_columns([name for name in (PREDICTED, PROBABILITY) if name in table.column_names])
@@ -97,7 +94,7 @@ def _with_answers(table: pa.Table, answers: dict[str, list[Any]]) -> pa.Table:
 
 
 def _writer(out: Path) -> Callable[[pa.Table, Path], object]:
-    """How to write a table, by the ending of the name."""
+    """Return the function that writes a table, by the ending of the file name."""
     from pyarrow import parquet
 
     endings: dict[str, Callable[[pa.Table, Path], object]] = {
@@ -107,7 +104,7 @@ def _writer(out: Path) -> Callable[[pa.Table, Path], object]:
         ".parquet": parquet.write_table,
     }
     if out.suffix.lower() not in endings:
-        raise InputError(f"{out}: predictions end with one of {', '.join(endings)}")
+        raise InputError(f"{out}: give predictions a name that ends with one of {', '.join(endings)}")
     return endings[out.suffix.lower()]
 
 
@@ -117,7 +114,7 @@ def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def csv_lines(table: pa.Table, delimiter: str = ",") -> Iterator[bytes]:
-    """Blocks of csv, header first, with quotes where a cell needs them.
+    """Yield blocks of csv, header first, with quotes if a cell needs them.
 
     >>> import pyarrow as pa
     >>> list(csv_lines(pa.table({"anchor": ["tea, green"], "probability": [0.5]})))
@@ -137,7 +134,7 @@ def csv_lines(table: pa.Table, delimiter: str = ",") -> Iterator[bytes]:
 
 
 def json_lines(table: pa.Table) -> Iterator[bytes]:
-    """One JSON object a row.
+    """Yield one JSON object per row.
 
     >>> import pyarrow as pa
     >>> list(json_lines(pa.table({"anchor": ["tea"]})))

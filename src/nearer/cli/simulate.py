@@ -1,4 +1,4 @@
-"""`nearer simulate`: answers about points that are known, to a file; or whole studies, strategy against strategy."""
+"""`nearer simulate`: write answers about known points to a file, or simulate studies to compare strategies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from nearer._utils.text import counted
 from nearer.cli._options import AsJson, Force, Seed
-from nearer.cli._output import number_or_name, show
+from nearer.cli._output import check_outputs, number_or_name, output_file, show, write_all
 from nearer.cli._study import (
     AnswersAsked,
     Batch,
@@ -23,7 +23,6 @@ from nearer.cli._study import (
     check_modes,
     simulate_study,
 )
-from nearer.cli._writing import check_outputs, output_file, write_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,27 +42,29 @@ def simulate(
         typer.Option(
             "--out",
             show_default="answers.csv, or curves.csv of a study",
-            help="File of answers: csv, tsv, parquet, jsonl or npz. Of a study: its curves, csv.",
+            help="File for answers (csv, tsv, parquet, jsonl or npz), or for the curves of a study (csv).",
         ),
     ] = None,
-    objects: Annotated[int, typer.Option("--objects", min=3, help="How many points.")] = 100,
+    objects: Annotated[int, typer.Option("--objects", min=3, help="Number of points.")] = 100,
     dim: Annotated[
-        int, typer.Option("--dim", min=1, help="How many coordinates each has, and each map of a study.")
+        int, typer.Option("--dim", min=1, help="Number of coordinates per point, and of each map of a study.")
     ] = 2,
-    comparisons: Annotated[int, typer.Option("--comparisons", min=1, help="How many answers.")] = 10_000,
+    comparisons: Annotated[int, typer.Option("--comparisons", min=1, help="Number of answers.")] = 10_000,
     noise: Annotated[
         str,
-        typer.Option("--noise", help="Share of flipped answers (0 to 0.5), or 'ste': close calls are noisy."),
+        typer.Option(
+            "--noise", help="Fraction of flipped answers (0 to 0.5), or 'ste': close calls are noisy."
+        ),
     ] = "0",
     scale: Annotated[
         float | None,
         typer.Option(
             "--scale",
             show_default="0.22, or 1 in a study",
-            help="Standard deviation of the coordinates: the larger, the less noise by 'ste'.",
+            help="Standard deviation of the coordinates. Larger values mean less noise with 'ste'.",
         ),
     ] = None,
-    kind: Annotated[Kind, typer.Option("--kind", help="Triplets, or quadruplets.")] = Kind.triplets,
+    kind: Annotated[Kind, typer.Option("--kind", help="Triplets or quadruplets.")] = Kind.triplets,
     truth: Annotated[
         Path | None, typer.Option("--truth", help="Also write the points here (csv).", show_default=False)
     ] = None,
@@ -78,10 +79,10 @@ def simulate(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Write planted answers to a file: random points, random questions, known noise.
+    """Write simulated answers to a file: random points, random questions, known noise.
 
-    With --strategy: play whole studies instead, each question chosen by the strategy, and measure the held-out error
-    against the answers asked.
+    With --strategy, simulate whole studies instead: the strategy chooses each question, and the held-out error is
+    measured as answers come in.
     """
     check_modes(context, studies=bool(strategy), replays=replay is not None)
     points: dict[str, Any] = {"n_objects": objects, "n_components": dim, "noise": number_or_name(noise)}
@@ -114,7 +115,7 @@ def simulate(
     facts = {"answers": out, "truth": truth, "n_objects": objects, "n_components": dim, "right": right}
     lines = [
         ("answers", f"{out} ({counted(comparisons, kind.value[:-1])} about {objects:,} objects)"),
-        ("right", f"{right:.1%} of them: no map can be expected to be better on others"),
+        ("right", f"{right:.1%} of them: the best that any map can be expected to reach on new answers"),
     ]
     if truth is not None:
         lines.append(("truth", str(truth)))
@@ -122,7 +123,7 @@ def simulate(
 
 
 def write_points(path: Path, points: np.ndarray) -> None:
-    """Coordinates as csv: the object's index, then x1, x2, ..."""
+    """Write coordinates as csv: the object's index, then x1, x2, ..."""
     import csv
 
     with path.open("w", encoding="utf-8", newline="") as stream:

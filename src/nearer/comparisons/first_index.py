@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._utils.warning import warn
+from nearer._utils.text import warn
 from nearer.comparisons.row_errors import UNREADABLE
 from nearer.errors import InputError
 

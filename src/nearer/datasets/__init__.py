@@ -1,4 +1,4 @@
-"""Comparisons whose answer is known: planted points, distance matrices, labels, and the cities of Europe.
+"""Make comparisons with known answers: from planted points, distance matrices, labels, and the cities of Europe.
 
 >>> from nearer import datasets
 >>> answers, points = datasets.planted(n_objects=30, n_components=2, n_comparisons=500, random_state=0)

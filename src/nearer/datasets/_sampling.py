@@ -1,7 +1,7 @@
-"""Drawing questions ("is i nearer to j or to k?") and answering them, with noise.
+"""Draw questions ("is i nearer to j or to k?") and answer them, with noise.
 
-A question is a row of indices like a comparison, but its order says nothing yet: `answered` turns it
-winner first.
+A question is a row of indices like a comparison, but its order has no meaning yet. `answered` puts the nearer object or
+pair first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._utils.distances import row_blocks
+from nearer._utils.arrays import row_blocks
 from nearer.comparisons import Comparisons
 from nearer.comparisons.responses import flipped
 from nearer.errors import InputError
@@ -21,7 +21,7 @@ from nearer.losses import LOSSES, Loss, find
 
 WIDTHS = {"triplets": 3, "quadruplets": 4}
 
-#: above this share of all questions, chance finds the last ones too slowly: they are chosen from a list of all
+#: above this fraction of all questions, random draws find the last ones too slowly: choose from a list of all instead
 _MOST_BY_CHANCE = 0.9
 
 Noise = float | Loss
@@ -29,7 +29,7 @@ NearFar = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def checked_share(name: str, value: Any, at_most: float) -> float:
-    """`value` as a float between 0 and `at_most`, or one sentence about it."""
+    """Return `value` as a float, or refuse it unless it is between 0 and `at_most`."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not 0 <= float(value) <= at_most:
         raise InputError(f"{name} must be a number from 0 to {at_most:g}, not {value!r}")
@@ -37,7 +37,7 @@ def checked_share(name: str, value: Any, at_most: float) -> float:
 
 
 def n_questions(n_objects: int, width: int) -> int:
-    """How many different questions about distinct objects there are."""
+    """Return the number of different questions about distinct objects."""
     return n_objects * comb(n_objects - 1, 2) if width == 3 else 3 * comb(n_objects, 4)
 
 
@@ -50,16 +50,16 @@ def draw_questions(
     available: int | None = None,
     keep: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Uniform questions about distinct objects; `keep` rejects some.
+    """Draw questions about distinct objects uniformly. `keep` can reject some.
 
-    Where `available` says how many different ones there are to choose from, none is asked twice; the caller makes
-    sure that these are enough.
+    If `available`, the number of different questions, is given, no question occurs twice. The caller makes sure that
+    there are enough.
     """
     if available is not None and n_rows > _MOST_BY_CHANCE * available:
         return _chosen(n_objects, n_rows, width, rng, keep)
     questions = np.empty((0, width), dtype=np.int32)
     while (missing := n_rows - len(questions)) > 0:
-        # the last few different questions are found by chance: small steps would sort everything too often
+        # finding the last different questions takes luck: small batches would sort everything too often
         fresh = _uniform_rows(n_objects, max(missing, n_rows // 4), width, rng)
         if keep is not None:
             fresh = fresh[keep(fresh)]
@@ -75,7 +75,7 @@ def _uniform_rows(n_objects: int, n_rows: int, width: int, rng: np.random.Genera
         part = rows[block]
         for place in range(width):
             value = rng.integers(n_objects - place, size=len(part), dtype=np.int32)
-            # stepping over the taken indices in rising order leaves the remaining ones equally likely
+            # stepping over the taken indices in ascending order keeps the remaining ones equally likely
             for taken in np.sort(part[:, :place], axis=1).T:
                 value += value >= taken
             part[:, place] = value
@@ -89,7 +89,7 @@ def _chosen(
     rng: np.random.Generator,
     keep: Callable[[np.ndarray], np.ndarray] | None,
 ) -> np.ndarray:
-    """Some of all questions, in any order and any way round."""
+    """Return some of all questions, in random order and orientation."""
     parts = every_question(n_objects, width)
     everything = np.concatenate([part if keep is None else part[keep(part)] for part in parts])
     rows = everything[rng.permutation(len(everything))[:n_rows]]
@@ -103,7 +103,7 @@ def _chosen(
 
 
 def every_question(n_objects: int, width: int) -> Iterator[np.ndarray]:
-    """All different questions, each one way round: triplets by their anchors, quadruplets by their first pairs.
+    """Yield all different questions once, triplets by their anchors and quadruplets by their first pairs.
 
     >>> np.concatenate(list(every_question(4, 4))).tolist()
     [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2]]
@@ -111,7 +111,7 @@ def every_question(n_objects: int, width: int) -> Iterator[np.ndarray]:
     if width == 3:
         left, right = np.triu_indices(n_objects - 1, k=1)
         for anchor in range(n_objects):
-            # pairs among the others: indices from the anchor on move up by one
+            # pairs among the others: indices from the anchor on are shifted by one
             first, second = left + (left >= anchor), right + (right >= anchor)
             yield np.stack([np.full(len(left), anchor), first, second], axis=1).astype(np.int32)
         return
@@ -123,7 +123,7 @@ def every_question(n_objects: int, width: int) -> Iterator[np.ndarray]:
 
 
 def _first_occurrences(questions: np.ndarray, n_objects: int) -> np.ndarray:
-    """Sorted positions of the first row of each question, whichever way round it was asked."""
+    """Return the sorted positions of the first row of each question, in either order."""
     third = 0 if questions.shape[1] == 3 else 2
     first = _pair_keys(questions[:, 0], questions[:, 1], n_objects)
     second = _pair_keys(questions[:, third], questions[:, -1], n_objects)
@@ -135,7 +135,7 @@ def _first_occurrences(questions: np.ndarray, n_objects: int) -> np.ndarray:
 
 
 def _pair_keys(one: np.ndarray, other: np.ndarray, n_objects: int) -> np.ndarray:
-    """A number for each unordered pair."""
+    """Return one number per unordered pair."""
     return np.minimum(one, other).astype(np.int64) * n_objects + np.maximum(one, other)
 
 
@@ -147,7 +147,7 @@ def answered(
     rng: np.random.Generator,
     names: Sequence[str] | None = None,
 ) -> Comparisons:
-    """The comparisons that answer the questions; `near_far` gives the squared distances of some of them."""
+    """Return the comparisons that answer the questions. `near_far` returns squared distances of some questions."""
     for block in row_blocks(len(questions)):
         rows = questions[block]
         near, far = near_far(rows)
@@ -160,7 +160,7 @@ def answered(
 
 
 def checked_noise(noise: float | str | Loss) -> Noise:
-    """A share of answers to flip, or the loss whose probabilities the answers follow."""
+    """Return the fraction of answers to flip, or the loss whose probabilities the answers follow."""
     if not isinstance(noise, str | Loss):
         return checked_share("noise", noise, 0.5)
     if isinstance(noise, str) and noise not in LOSSES:

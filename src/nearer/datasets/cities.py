@@ -1,4 +1,4 @@
-"""European cities with their places on the globe: the example that everybody can check."""
+"""European cities and their coordinates: an example that everybody can check."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _PLACES = (
 
 @dataclass(frozen=True, eq=False)
 class Cities:
-    """Names and places of cities.
+    """Hold names and coordinates of cities.
 
     Attributes
     ----------
     names : tuple of str
-        What they are called.
+        Names of the cities.
     latitude, longitude : arrays of float
         Degrees, north and east positive.
 
@@ -64,7 +64,7 @@ class Cities:
     longitude: np.ndarray
 
     def great_circle_km(self) -> np.ndarray:
-        """Matrix of the distances along the globe, in km (haversine formula).
+        """Return the matrix of great-circle distances in km (haversine formula).
 
         >>> from nearer.datasets import cities
         >>> cities().great_circle_km().shape
@@ -77,9 +77,9 @@ class Cities:
         return 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(chord))
 
     def map_xy(self) -> np.ndarray:
-        """Flat map: km east and km north of the cities' centre (azimuthal equidistant projection).
+        """Return a flat map: km east and km north of the cities' centre (azimuthal equidistant projection).
 
-        Distances and directions from the centre are true; between cities they are close to true at this size.
+        Distances and directions from the centre are exact. Those between cities are close to exact at this size.
 
         >>> from nearer.datasets import cities
         >>> europe = cities()
@@ -109,11 +109,11 @@ def _on_the_sphere(latitude: np.ndarray, longitude: np.ndarray) -> np.ndarray:
 
 
 def cities() -> Cities:
-    """26 European cities with latitude and longitude.
+    """Return 26 European cities with latitude and longitude.
 
     Examples
     --------
-    A map from nothing but 2,000 answers to "which is nearer?":
+    Make 2,000 answers to "which is nearer?", enough for a map:
 
     >>> from nearer.datasets import cities, triplets_from_distances
     >>> europe = cities()

@@ -1,4 +1,4 @@
-"""Comparisons made from what people have already: a matrix of distances, or labels."""
+"""Make comparisons from a matrix of distances, or from labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.distances import row_blocks
+from nearer._utils.arrays import row_blocks
 from nearer._utils.neighbours import label_codes
 from nearer._utils.random import RandomState, separate
 from nearer._utils.validation import whole
@@ -33,24 +33,24 @@ def triplets_from_distances(
     repeat: bool = True,
     random_state: RandomState = None,
 ) -> Comparisons:
-    """Triplets `(i, j, k)` with `distances[i, j] < distances[i, k]`.
+    """Return triplets `(i, j, k)` with `distances[i, j] < distances[i, k]`.
 
     Parameters
     ----------
     distances : array of shape (n, n)
-        Row i holds the distances of object i to the others; the diagonal is not looked at. The matrix need
-        not be symmetric. Questions whose two distances are equal have no answer and are left out.
+        Row i contains the distances of object i to the others. The diagonal is ignored. The matrix need not be
+        symmetric. Questions with two equal distances have no answer and are left out.
     n_comparisons : int or "all", default="all"
-        How many to draw uniformly, or every triplet that has an answer once, about n³/2 of them.
+        Number of triplets to draw uniformly. "all" returns every triplet with an answer once, about n³/2.
     noise : float, str or loss, default=0.0
-        Share of flipped answers or a model of answers, as in `nearer.datasets.planted`. A model such as
-        `"ste"` sees squared distances in the units given: bring them to the order of 1 first.
+        Fraction of flipped answers or a model of answers, as in `nearer.datasets.planted`. A model such as
+        `"ste"` uses the squared distances in their units: scale them to the order of 1 first.
     names : sequence of str, optional
         Names of the objects.
     repeat : bool, default=True
         Whether a drawn triplet may occur more than once.
     random_state : int, Generator, RandomState or None
-        Seed of questions and noise.
+        Source of questions and noise.
 
     Examples
     --------
@@ -77,19 +77,19 @@ def triplets_from_distances(
 def triplets_from_labels(
     labels: ArrayLike, n_comparisons: int, flip: float = 0.0, random_state: RandomState = None
 ) -> Comparisons:
-    """Triplets `(i, j, k)` where i and j carry the same label and k another one.
+    """Return triplets `(i, j, k)` where i and j have the same label and k a different one.
 
     Parameters
     ----------
     labels : array of shape (n,)
         Label of every object.
     n_comparisons : int
-        How many to draw, with repetition: i uniformly among the objects that share their label with another
-        one, j uniformly among those others, k uniformly among the objects with a different label.
+        Number of triplets to draw, with repetition: i uniformly among the objects that share their label with
+        another one, j uniformly among those others, k uniformly among the objects with a different label.
     flip : float, default=0.0
-        Share of triplets, between 0 and 1, in which j and k are exchanged (exactly this share, at random).
+        Fraction of triplets, between 0 and 1, in which j and k are exchanged (exactly this fraction, at random).
     random_state : int, Generator, RandomState or None
-        Seed of the draws.
+        Source of the draws.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def triplets_from_labels(
     counts = np.bincount(classes)
     anchors = np.flatnonzero(counts[classes] > 1)
     if len(counts) < 2 or not len(anchors):
-        raise InputError("labels must hold at least two different labels, one of them at least twice")
+        raise InputError("labels must contain at least two different labels, one of them at least twice")
     rng = separate(random_state)
     indices = np.empty((n_comparisons, 3), dtype=np.int32)
     for block in row_blocks(n_comparisons):
@@ -115,16 +115,16 @@ def triplets_from_labels(
 def _with_like_and_unlike(
     anchors: np.ndarray, classes: np.ndarray, counts: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """For every anchor another object of its class and one of another class."""
+    """Return for every anchor another object of its class and one of another class."""
     by_class = np.argsort(classes, kind="stable")
     place = np.empty_like(by_class)
     place[by_class] = np.arange(len(by_class))
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     size, start = counts[classes[anchors]], starts[classes[anchors]]
     like = start + rng.integers(size - 1)
-    like += like >= place[anchors]  # steps over the anchor itself
+    like += like >= place[anchors]  # skip the anchor itself
     unlike = rng.integers(len(classes) - size)
-    unlike[unlike >= start] += size[unlike >= start]  # steps over the anchor's whole class
+    unlike[unlike >= start] += size[unlike >= start]  # skip the anchor's whole class
     return np.stack([anchors, by_class[like], by_class[unlike]], axis=1)
 
 
@@ -132,7 +132,7 @@ def _checked_distances(distances: ArrayLike) -> np.ndarray:
     distances = np.array(distances, dtype=np.float64)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or len(distances) < 3:
         raise InputError(
-            f"distances must be a square matrix of 3 or more objects, not an array of shape {distances.shape}"
+            f"distances must be a square matrix of at least 3 objects, not an array of shape {distances.shape}"
         )
     np.fill_diagonal(distances, 0.0)
     bad = np.argwhere(~(np.isfinite(distances) & (distances >= 0)))
@@ -145,17 +145,17 @@ def _checked_distances(distances: ArrayLike) -> np.ndarray:
 def _questions(
     distances: np.ndarray, n_comparisons: int | str, repeat: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """All questions that the distances settle, or as many of them as asked for."""
+    """Return all questions that the distances answer, or the number of them asked for."""
     available = _n_untied(distances)
     if not available:
-        raise InputError("the distances settle no triplet because all distances of each object are equal")
+        raise InputError("distances answer no question because all distances of each object are equal")
     if n_comparisons == "all":
         return _all_questions(distances)
     whole("n_comparisons", n_comparisons)
     n_rows = int(n_comparisons)
     if n_rows > available and not repeat:
         raise InputError(
-            f"the distances settle only {available} different triplets, not {n_rows}: "
+            f"the distances answer only {available} different triplets, not {n_rows}: "
             "ask for fewer or pass repeat=True"
         )
     return draw_questions(
@@ -173,12 +173,12 @@ def _untied(distances: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def _all_questions(distances: np.ndarray) -> np.ndarray:
-    """Every triplet whose two distances differ, anchor by anchor."""
+    """Return every triplet whose two distances differ, anchor by anchor."""
     return np.concatenate([rows[_untied(distances, rows)] for rows in every_question(len(distances), 3)])
 
 
 def _n_untied(distances: np.ndarray) -> int:
-    """How many triplets have two different distances."""
+    """Return the number of triplets with two different distances."""
     n = len(distances)
     tied = 0
     for anchor, row in enumerate(distances):

@@ -1,4 +1,4 @@
-"""Comparisons of points that we placed ourselves, so that the right answer is known."""
+"""Make comparisons of known points."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from nearer._utils.distances import compared_distances
+from nearer._utils.arrays import compared_distances
 from nearer._utils.random import RandomState, separate
 from nearer._utils.validation import positive, whole
 from nearer.comparisons import Comparisons
@@ -17,7 +17,7 @@ from nearer.losses import Loss
 
 
 class Planted(NamedTuple):
-    """What `planted` returns: the `comparisons` and the true `embedding` they were made from.
+    """Hold the `comparisons` of `planted` and the true `embedding` behind them.
 
     >>> from nearer.datasets import planted
     >>> planted(10, 2, 50, random_state=0).embedding.shape
@@ -39,19 +39,19 @@ def planted(
     repeat: bool = True,
     random_state: RandomState = None,
 ) -> Planted:
-    """Comparisons of points drawn from a normal distribution.
+    """Draw points from a normal distribution, and compare them.
 
     Parameters
     ----------
     n_objects, n_components : int
-        Number of points, and of coordinates of each.
+        Number of points, and number of their coordinates.
     n_comparisons : int
         Number of comparisons. The questions are drawn uniformly from all those about distinct objects.
     noise : float, str or loss, default=0.0
-        A number between 0 and 0.5 is the share of answers that are flipped (exactly this share, at random).
+        A number between 0 and 0.5 is the fraction of answers to flip (exactly this fraction, at random).
         `"ste"` draws each answer by the STE model: the first pair is called nearer with probability
-        `1 / (1 + exp(d_near - d_far))`, with squared distances, so that close calls are noisy and clear ones
-        are not; how noisy depends on `scale`. Any other loss with a probability works likewise, by name or as
+        `1 / (1 + exp(d_near - d_far))`, where d are squared distances. Close calls are noisy and clear ones
+        are not. How noisy depends on `scale`. Any other loss with a probability works likewise, by name or as
         an object such as `nearer.losses.TSTE(alpha=9)`.
     kind : {"triplets", "quadruplets"}, default="triplets"
         `(i, j, k)`: i is nearer to j than to k; `(i, j, l, k)`: i and j are nearer to each other
@@ -59,9 +59,9 @@ def planted(
     scale : float, default=sqrt(1/20)
         Standard deviation of every coordinate.
     repeat : bool, default=True
-        Whether a question may be asked more than once. With False all questions differ, whichever way round.
+        Whether a question may occur more than once. With False all questions differ, in either order.
     random_state : int, Generator, RandomState or None
-        Seed of points, questions and noise. The points do not depend on the number of comparisons.
+        Source of points, questions and noise. The points do not depend on the number of comparisons.
 
     Returns
     -------

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._compiled.factors import MOST_SHRINK, SMALL, learn_and_measure
-from nearer._utils.distances import compared_distances
+from nearer._utils.arrays import compared_distances
 from nearer._utils.schema import COUNT, Array, Fields, Literal, Number, Part
 from nearer.kernels._answers import Stream
 from nearer.kernels._full import FullKernel, Slack, WeylBound

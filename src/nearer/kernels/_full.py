@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nearer._utils.blas import threads_for
+from nearer._utils.runtime import threads_for
 from nearer._utils.schema import COUNT, Array, Fields, Flag, Items, Number, Part, Row, optional
 from nearer.kernels._smallest_eigenpair import LOW, Answer, Eigenpair, LowSpace, lowest_of, smallest_eigenpair
 from nearer.kernels._symmetric import Symmetric, inverse

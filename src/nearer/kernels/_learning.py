@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._utils.distances import read_only
+from nearer._utils.arrays import read_only
 from nearer.kernels._answers import Stream
 from nearer.kernels._forms import Factored, FullKernel, Whole
 from nearer.kernels._rules import Plan

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nearer._fitting.fit import Course
-from nearer._utils.blas import threads_for
-from nearer._utils.distances import compared_distances
-from nearer._utils.finite import relative
+from nearer._fitting.fit import Fit
+from nearer._utils.arrays import compared_distances, relative
+from nearer._utils.runtime import threads_for
 from nearer.comparisons import Comparisons
 from nearer.objectives import GramObjective
 from nearer.solvers import Solver
@@ -28,7 +27,7 @@ _DENSE = 500  # objects; with more, Lanczos finds the strongest penalty
 Builder = Callable[[Comparisons, float], GramObjective]
 
 
-def choose_penalty(course: Course, build: Builder, solver: Solver, start: np.ndarray) -> Choice:
+def choose_penalty(course: Fit, build: Builder, solver: Solver, start: np.ndarray) -> Choice:
     """Return the trace penalty with the lowest held-out error on a path, within half of the budget.
 
     `build` returns the objective of some comparisons with a penalty; `start` is the factor to begin with. If the trials

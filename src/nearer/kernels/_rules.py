@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from nearer._compiled.draws_reference import draw
 from nearer._compiled.factors import (
     APART,
     CONSTANT,
@@ -17,14 +18,14 @@ from nearer._compiled.factors import (
     INVERSE_ROOT,
     PASSIVE_AGGRESSIVE,
     STE,
-    loss_of,
     schedule,
-    step_length,
 )
+from nearer._compiled.factors_reference import loss_of, step_length
+
+__all__ = ["STEPS", "UPDATES", "Direction", "Plan", "Rule", "direction_of", "draw", "objects_of"]
 
 UPDATES = {"passive-aggressive": PASSIVE_AGGRESSIVE, "ste": STE, "gnmds": GNMDS}
 STEPS = {"constant": CONSTANT, "1/j": INVERSE, "1/sqrt(j)": INVERSE_ROOT}
-_MASK = 2**64 - 1
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Rule:
     def length(self, excess: float, gain: float, weight: float) -> float:
         """Return the step for an answer with near - far = `excess`, before the step size."""
         code = UPDATES[self.update]
-        return step_length.py_func(code, excess, gain, weight, self.margin, self.max_step, self.soft)
+        return step_length(code, excess, gain, weight, self.margin, self.max_step, self.soft)
 
     @staticmethod
     def is_measured(number: int) -> bool:
@@ -60,7 +61,7 @@ class Rule:
 
     def loss(self, excess: float) -> float:
         """Return the loss of an answer with near - far = `excess`."""
-        return loss_of.py_func(UPDATES[self.update], excess, self.margin)
+        return loss_of(UPDATES[self.update], excess, self.margin)
 
 
 @dataclass(frozen=True)
@@ -73,19 +74,6 @@ class Plan:
     seed: int
     #: a kernel with larger entries has diverged
     ceiling: float
-
-
-def draw(seed: int, number: int, repeat: int, below: int) -> int:
-    """Return a whole number in 0..below-1 for repeat `repeat` of answer `number`, like `_compiled.factors.draw`.
-
-    >>> draw(1, 10, 1, 10) == draw(1, 10, 1, 10), 0 <= draw(7, 5, 2, 5) < 5
-    (True, True)
-    """
-    z = (seed + 0x9E3779B97F4A7C15 * (number + 1) + 0xD1B54A32D192ED03 * (repeat + 1)) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    z ^= z >> 31
-    return ((z >> 32) * below) >> 32
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._utils.finite import LARGEST
+from nearer._utils.arrays import LARGEST
+from nearer._utils.text import warn
 from nearer._utils.validation import at_most, not_negative, positive, whole
-from nearer._utils.warning import warn
 from nearer.errors import InputError
 from nearer.kernels._rules import STEPS, UPDATES, Plan, Rule
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import eigh
 
-from nearer._utils.blas import threads_for
+from nearer._utils.runtime import threads_for
 from nearer._utils.schema import Array, Fields, Flag, Integer, Number, need
 from nearer.kernels._symmetric import Symmetric
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.blas import threads_for
-from nearer._utils.finite import LARGEST
+from nearer._utils.arrays import LARGEST
+from nearer._utils.runtime import threads_for
 from nearer.comparisons import Comparisons
 from nearer.comparisons.database_numbers import check_numbers
 from nearer.errors import InputError

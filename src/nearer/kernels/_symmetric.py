@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm, dsymv
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from nearer._utils.blas import threads_for
+from nearer._utils.runtime import threads_for
 from nearer._utils.schema import Array, Fields, Integer, need
 
 #: columns that may wait. Applying them reads and writes the whole matrix, so many are applied at once.

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.inputs import as_comparisons, known_to
-from nearer._utils.blas import threads_for
-from nearer._utils.finite import relative
+from nearer._fitting.fit import as_comparisons, known_to
+from nearer._utils.arrays import relative
+from nearer._utils.runtime import threads_for
 from nearer._utils.validation import whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError

@@ -8,10 +8,9 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.inputs import as_comparisons, known_to
-from nearer._fitting.shared import that_count, watched
-from nearer._utils.blas import one_thread
+from nearer._fitting.fit import as_comparisons, known_to, that_count, watched
 from nearer._utils.random import RandomState, generator
+from nearer._utils.runtime import one_thread
 from nearer._utils.schema import (
     BUDGET,
     COUNT,

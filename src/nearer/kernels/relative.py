@@ -10,12 +10,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import Course
-from nearer._fitting.inputs import as_comparisons
-from nearer._fitting.shared import FITTED, PARAMS, check_learnable, check_resolved, that_count, watched
-from nearer._utils.blas import one_thread
-from nearer._utils.chance import warn_of_trials
+from nearer._fitting.fit import (
+    FITTED,
+    PARAMS,
+    Fit,
+    as_comparisons,
+    check_learnable,
+    check_resolved,
+    that_count,
+    watched,
+)
+from nearer._fitting.models import warn_of_trials
 from nearer._utils.random import RandomState, generator
+from nearer._utils.runtime import one_thread
 from nearer._utils.schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
 from nearer._utils.validation import not_negative, whole
 from nearer.comparisons import Comparisons
@@ -149,7 +156,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         comparisons = as_comparisons(X, y)
         self._check(comparisons)
         with watched(self.verbose, self.callback, self.max_seconds) as (callback, finish):
-            course = Course(
+            course = Fit(
                 that_count(comparisons),
                 self.max_rank or comparisons.n_objects,
                 generator(self.random_state),
@@ -179,13 +186,13 @@ class RelativeKernel(KernelModel, BaseEstimator):
     def _objective(self, comparisons: Comparisons, penalty: float) -> GramObjective:
         return GramObjective(comparisons, find_loss(self.loss), trace_penalty=penalty, max_rank=self.max_rank)
 
-    def _choose(self, course: Course, start: np.ndarray) -> Choice:
+    def _choose(self, course: Fit, start: np.ndarray) -> Choice:
         if self.trace_penalty != "auto":
             return Choice(find_loss(self.loss), float(self.trace_penalty), start)
         solver = self._solver(self._objective(course.comparisons, 0.0))
         return choose_penalty(course, self._objective, solver, start)
 
-    def _solve(self, course: Course, objective: GramObjective, choice: Choice) -> tuple[np.ndarray, Result]:
+    def _solve(self, course: Fit, objective: GramObjective, choice: Choice) -> tuple[np.ndarray, Result]:
         if choice.stopped:
             return choice.points, course.no_run(objective, choice.points, choice.stopped)
         course.run.enter("fitting", 1)

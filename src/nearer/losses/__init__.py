@@ -1,4 +1,4 @@
-"""Losses: of a comparison, a function of two squared distances; of a pair of samples, one of the margin of scores.
+"""Losses of a comparison (functions of two squared distances) and of a pair of samples (functions of one margin).
 
 >>> sorted(LOSSES)
 ['ckl', 'gnmds', 'soe', 'ste', 'tste']
@@ -12,9 +12,11 @@ True
 
 from __future__ import annotations
 
+from nearer._utils.namespaces import namespace
 from nearer.errors import InputError
 from nearer.losses.base import Loss
 from nearer.losses.ckl import CKL
+from nearer.losses.formulas import sigmoid, softplus
 from nearer.losses.gnmds import GNMDS
 from nearer.losses.margins import (
     MARGIN_LOSSES,
@@ -47,11 +49,14 @@ __all__ = [
     "SquaredHingeLoss",
     "find",
     "find_margin_loss",
+    "namespace",
+    "sigmoid",
+    "softplus",
 ]
 
 
 def find(loss: str | Loss) -> Loss:
-    """The loss object for a name, or the object itself."""
+    """Return the loss with this name, or the object itself."""
     if isinstance(loss, Loss):
         return loss
     if isinstance(loss, str) and loss in LOSSES:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nearer._utils.schema import Settings
+from nearer.losses.formulas import Array, sigmoid, softplus
 
-Array = NDArray[np.floating]
+__all__ = ["LEAST", "MOST", "Array", "Loss", "sigmoid", "softplus"]
 
 #: range of the settings of losses: beyond it squares of distances overflow in float32, or sums lose all their digits
 LEAST, MOST = 1e-8, 1e8
@@ -19,12 +17,15 @@ LEAST, MOST = 1e-8, 1e8
 class Loss(ABC):
     """How badly "the first pair is nearer than the second" is violated.
 
-    A loss sees `near` and `far`, arrays of squared distances of the pair that was said to be nearer and of the
-    other one. It knows no indices, no embedding and no device. Subclasses are frozen dataclasses whose fields are
-    the loss's parameters; `value` and `derivatives` are all that a new loss needs to run everywhere.
+    A loss sees `near` and `far`, the squared distances of the pair that was said to be nearer and of the other one. It
+    knows no indices, no embedding and no device. The losses of nearer accept numpy arrays and torch tensors, and return
+    the same type, precision and device. Subclasses are frozen dataclasses whose fields are the parameters of the loss;
+    `value` and `derivatives` are all that a new loss needs to run everywhere.
     """
 
     name: ClassVar[str] = "own loss"
+    #: whether its methods accept torch tensors as well as numpy arrays
+    accepts_tensors: ClassVar[bool] = False
     #: whether :meth:`probability` exists
     has_probability: ClassVar[bool] = False
     #: whether the loss is a convex function of `near - far` alone, and :meth:`conjugate` exists: then learning a kernel
@@ -34,50 +35,39 @@ class Loss(ABC):
 
     @property
     def unit(self) -> float:
-        """The squared distance at which the loss bends: the scale of default starts and steps."""
+        """The squared distance at which the loss has its curvature: the scale of default starts and steps."""
         return 1.0
 
     @abstractmethod
     def value(self, near: Array, far: Array) -> Array:
-        """Loss of each comparison."""
+        """Return the loss of each comparison."""
 
     @abstractmethod
     def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
-        """Derivatives of the loss by `near` and by `far`."""
+        """Return the derivatives of the loss with respect to `near` and to `far`."""
 
     def probability(self, near: Array, far: Array) -> Array:
-        """Probability that the first pair is called nearer, where the loss is a model of answers."""
+        """Return the probability that the first pair is called nearer; only for losses with a probability model."""
         raise AttributeError(f"the loss {self.name!r} has no probability")
 
     def conjugate(self, slopes: Array) -> Array:
-        """Convex conjugate of the loss as a function of `near - far`, at its slopes, where the loss is convex.
+        """Return the convex conjugate of the loss as a function of `near - far`; only for convex losses.
 
-        It gives lower bounds: the loss at z is at least `slope * z - conjugate(slope)` for every slope.
+        It bounds the loss from below: at z the loss is at least `slope * z - conjugate(slope)` for every slope.
         """
         raise AttributeError(f"the loss {self.name!r} has no convex conjugate")
 
     def smoothed(self, width: float, centre: Array | float = 0.0) -> Loss:
-        """A loss without kinks, at most `width / 2` below this one; itself where it has none.
+        """Return a loss without kinks, at most `width / 2` below this one; the loss itself if it has none.
 
-        A kink lets slopes jump; here they move by the excess over `width`, beginning at `centre`.
+        The derivative jumps at a kink. In the smoothed loss it grows by the excess over `width`, starting at `centre`.
         """
         return self
 
     def resolved(self, n_components: int) -> Loss:
-        """The same loss with parameters that depend on the dimension filled in."""
+        """Return the same loss with parameters that depend on the dimension filled in."""
         return self
 
     def scalar_parameters(self) -> tuple[float, float]:
-        """The numbers handed to the compiled twin (see `nearer._compiled.scalar_losses`)."""
+        """Return the numbers that the compiled version needs (see `nearer._compiled.scalar_losses`)."""
         return (0.0, 0.0)
-
-
-def softplus(z: Array) -> Array:
-    """`log(1 + exp(z))` without overflow."""
-    return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
-
-
-def sigmoid(z: Array) -> Array:
-    """`1 / (1 + exp(-z))` without overflow."""
-    e = np.exp(-np.abs(z))
-    return np.where(z >= 0, 1, e) / (1 + e)

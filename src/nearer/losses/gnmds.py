@@ -1,13 +1,12 @@
-"""Generalised non-metric multidimensional scaling: a hinge."""
+"""Generalised non-metric multidimensional scaling: the hinge loss of the margin `far - near`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from nearer._utils.validation import between, positive
 from nearer.losses.base import LEAST, MOST, Array, Loss
+from nearer.losses.formulas import hinge, hinge_slope, rounded_hinge_slope
 
 
 @dataclass(frozen=True)
@@ -18,12 +17,14 @@ class GNMDS(Loss):
 
     Examples
     --------
+    >>> import numpy as np
     >>> GNMDS().value(np.array([1.0, 3.0]), np.array([3.0, 1.0]))
     array([0., 3.])
     """
 
     margin: float = 1.0
     name = "gnmds"
+    accepts_tensors = True
     convex = True
 
     def __post_init__(self) -> None:
@@ -34,10 +35,10 @@ class GNMDS(Loss):
         return self.margin
 
     def value(self, near: Array, far: Array) -> Array:
-        return np.maximum(near - far + self.margin, 0)
+        return hinge(near - far + self.margin)
 
     def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
-        violated = (near - far + self.margin > 0).astype(near.dtype)
+        violated = hinge_slope(near - far + self.margin)
         return violated, -violated
 
     def conjugate(self, slopes: Array) -> Array:
@@ -52,13 +53,14 @@ class GNMDS(Loss):
 
 @dataclass(frozen=True)
 class SmoothGNMDS(Loss):
-    """The hinge of `GNMDS` with its corner rounded off over `width`.
+    """The hinge of `GNMDS` with its corner rounded over `width`.
 
-    It is the largest of `p * excess - width/2 * (p - centre)²` over slopes p from 0 to 1; without the second term that
-    is the hinge. With `centre` at the slopes of the hinge's own solution, rounding does not move that solution.
+    It is the maximum of `p * excess - width/2 * (p - centre)²` over slopes p from 0 to 1; without the second term that
+    is the hinge. With `centre` at the slopes of the hinge's solution, rounding does not move that solution.
 
     Examples
     --------
+    >>> import numpy as np
     >>> SmoothGNMDS(width=0.5).value(np.array([1.0, 3.0]), np.array([1.75, 1.0]))
     array([0.0625, 2.75  ])
     """
@@ -67,6 +69,7 @@ class SmoothGNMDS(Loss):
     width: float = 1.0
     centre: Array | float = 0.0
     name = "smooth gnmds"
+    accepts_tensors = True
     convex = True
 
     def __post_init__(self) -> None:
@@ -89,4 +92,4 @@ class SmoothGNMDS(Loss):
         return self.width / 2 * (slopes - self.centre) ** 2 - self.margin * slopes
 
     def _slope(self, near: Array, far: Array) -> Array:
-        return np.clip(self.centre + (near - far + self.margin) / self.width, 0, 1)
+        return rounded_hinge_slope(near - far + self.margin, self.width, self.centre)

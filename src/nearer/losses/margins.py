@@ -1,42 +1,63 @@
-"""Losses of a pair of samples: one number, by how much the score that should be higher is."""
+"""Losses of a margin: the score that should be higher minus the other one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from nearer._utils.namespaces import namespace
 from nearer._utils.schema import Settings
 from nearer._utils.validation import positive
 from nearer.errors import InputError
-from nearer.losses.base import Array, sigmoid, softplus
+from nearer.losses.formulas import (
+    Array,
+    hinge,
+    hinge_slope,
+    rounded_hinge_slope,
+    sigmoid,
+    sigmoid_slope,
+    softplus,
+)
 
 
 class MarginLoss(ABC):
     """How badly "the first sample scores higher than the second" is violated.
 
-    A margin loss is a convex function of `margin`, the first score minus the second, and knows nothing else. All of
-    ours fall while the margin is below 1 and are at least 0.
+    A margin loss is a convex function of `margin`, the first score minus the second, and knows nothing else. Those of
+    nearer decrease while the margin is below 1 and are never negative. They accept numpy arrays and torch tensors, and
+    return the same type, precision and device.
     """
 
     name: ClassVar[str]
-    #: the largest second derivative; infinite where the loss has a kink
+    #: whether its methods accept torch tensors as well as numpy arrays
+    accepts_tensors: ClassVar[bool] = False
+    #: the largest second derivative; infinite if the loss has a kink
     curvature: ClassVar[float]
     _schema = Settings()
 
     @abstractmethod
     def value(self, margin: Array) -> Array:
-        """Loss of each pair."""
+        """Return the loss of each pair."""
 
     @abstractmethod
     def slope(self, margin: Array) -> Array:
-        """Derivative of the loss by the margin (any of them at a kink)."""
+        """Return the derivative of the loss with respect to the margin (any subgradient at a kink)."""
+
+    def second_derivative(self, margin: Array) -> Array:
+        """Return the second derivative (either of them where it jumps); not defined for every loss."""
+        raise AttributeError(f"the loss {self.name!r} has no second derivative")
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "bend" in cls.__dict__:  # its older name, in losses that users wrote
+            cls.second_derivative = cls.bend  # type: ignore[method-assign]
 
     def bend(self, margin: Array) -> Array:
-        """Second derivative of the loss by the margin (any of them where it jumps), where there is one."""
-        raise AttributeError(f"the loss {self.name!r} has no second derivative")
+        """Return `second_derivative(margin)`: its older name."""
+        return self.second_derivative(margin)
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,7 @@ class SquareLoss(MarginLoss):
     """
 
     name = "square"
+    accepts_tensors = True
     curvature = 2.0
 
     def value(self, margin: Array) -> Array:
@@ -58,8 +80,8 @@ class SquareLoss(MarginLoss):
     def slope(self, margin: Array) -> Array:
         return 2 * (margin - 1)
 
-    def bend(self, margin: Array) -> Array:
-        return np.full_like(margin, 2)
+    def second_derivative(self, margin: Array) -> Array:
+        return namespace(margin).full_like(margin, 2)
 
 
 @dataclass(frozen=True)
@@ -73,22 +95,23 @@ class HingeLoss(MarginLoss):
     """
 
     name = "hinge"
+    accepts_tensors = True
     curvature = np.inf
 
     def value(self, margin: Array) -> Array:
-        return np.maximum(1 - margin, 0)
+        return hinge(1 - margin)
 
     def slope(self, margin: Array) -> Array:
-        return -(margin < 1).astype(margin.dtype)
+        return -hinge_slope(1 - margin)
 
     def smoothed(self, width: float) -> SmoothHingeLoss:
-        """A loss without the kink, at most `width / 8` above this one."""
+        """Return a loss without the kink, at most `width / 8` above this one."""
         return SmoothHingeLoss(width)
 
 
 @dataclass(frozen=True)
 class SmoothHingeLoss(MarginLoss):
-    """The hinge with its corner rounded off: a parabola where the margin is within `width / 2` of 1.
+    """The hinge with its corner rounded: a parabola where the margin is within `width / 2` of 1.
 
     Examples
     --------
@@ -98,6 +121,7 @@ class SmoothHingeLoss(MarginLoss):
 
     width: float = 1.0
     name = "smooth-hinge"
+    accepts_tensors = True
 
     def __post_init__(self) -> None:
         positive("width", self.width)
@@ -107,14 +131,14 @@ class SmoothHingeLoss(MarginLoss):
         return 1 / self.width
 
     def value(self, margin: Array) -> Array:
-        inside = np.clip(1 + self.width / 2 - margin, 0, self.width)
-        return 0.5 * inside * (inside / self.width) + np.maximum(1 - self.width / 2 - margin, 0)
+        inside = namespace(margin).clip(1 + self.width / 2 - margin, 0, self.width)
+        return 0.5 * inside * (inside / self.width) + hinge(1 - self.width / 2 - margin)
 
     def slope(self, margin: Array) -> Array:
-        return -np.clip((1 - margin) / self.width + 0.5, 0, 1)
+        return -rounded_hinge_slope(1 - margin, self.width, centre=0.5)
 
-    def bend(self, margin: Array) -> Array:
-        return (np.abs(1 - margin) < self.width / 2).astype(margin.dtype) / self.width
+    def second_derivative(self, margin: Array) -> Array:
+        return hinge_slope(self.width / 2 - abs(1 - margin)) / self.width
 
 
 @dataclass(frozen=True)
@@ -128,16 +152,17 @@ class SquaredHingeLoss(MarginLoss):
     """
 
     name = "squared-hinge"
+    accepts_tensors = True
     curvature = 2.0
 
     def value(self, margin: Array) -> Array:
-        return np.maximum(1 - margin, 0) ** 2
+        return hinge(1 - margin) ** 2
 
     def slope(self, margin: Array) -> Array:
-        return -2 * np.maximum(1 - margin, 0)
+        return -2 * hinge(1 - margin)
 
-    def bend(self, margin: Array) -> Array:
-        return 2 * (margin < 1).astype(margin.dtype)
+    def second_derivative(self, margin: Array) -> Array:
+        return 2 * hinge_slope(1 - margin)
 
 
 @dataclass(frozen=True)
@@ -151,6 +176,7 @@ class LogisticLoss(MarginLoss):
     """
 
     name = "logistic"
+    accepts_tensors = True
     curvature = 0.25
 
     def value(self, margin: Array) -> Array:
@@ -159,9 +185,8 @@ class LogisticLoss(MarginLoss):
     def slope(self, margin: Array) -> Array:
         return -sigmoid(-margin)
 
-    def bend(self, margin: Array) -> Array:
-        e = np.exp(-np.abs(margin))
-        return e / (1 + e) ** 2
+    def second_derivative(self, margin: Array) -> Array:
+        return sigmoid_slope(margin)
 
 
 MARGIN_LOSSES: dict[str, type[MarginLoss]] = {
@@ -170,7 +195,7 @@ MARGIN_LOSSES: dict[str, type[MarginLoss]] = {
 
 
 def find_margin_loss(loss: str | MarginLoss) -> MarginLoss:
-    """The margin loss for a name, or the object itself."""
+    """Return the margin loss with this name, or the object itself."""
     if isinstance(loss, MarginLoss):
         return loss
     if isinstance(loss, str) and loss in MARGIN_LOSSES:

@@ -1,13 +1,13 @@
-"""Soft ordinal embedding: squared hinge on distances that are not squared."""
+"""Soft ordinal embedding: squared hinge on plain distances."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from nearer._utils.namespaces import namespace
 from nearer._utils.validation import between
 from nearer.losses.base import LEAST, MOST, Array, Loss
+from nearer.losses.formulas import hinge
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,14 @@ class SOE(Loss):
 
     Examples
     --------
+    >>> import numpy as np
     >>> SOE().value(np.array([1.0, 9.0]), np.array([9.0, 1.0]))
     array([0., 9.])
     """
 
     margin: float = 1.0
     name = "soe"
+    accepts_tensors = True
 
     def __post_init__(self) -> None:
         between("margin", self.margin, LEAST, MOST)
@@ -36,13 +38,14 @@ class SOE(Loss):
         return self._excess(near, far) ** 2
 
     def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
-        excess = self._excess(near, far)
-        # Where points coincide the slope by the squared distance is infinite, but the gradient in the points,
-        # slope times their difference, is not: any floor whose inverse float32 can hold gives zero there.
-        return excess / np.maximum(np.sqrt(near), 1e-19), -excess / np.maximum(np.sqrt(far), 1e-19)
+        xp, excess = namespace(near), self._excess(near, far)
+        # Where points coincide the derivative by the squared distance is infinite, but the gradient in the points,
+        # derivative times their difference, is zero: any lower bound whose inverse fits float32 makes it so.
+        return excess / xp.clip(xp.sqrt(near), 1e-19, None), -excess / xp.clip(xp.sqrt(far), 1e-19, None)
 
     def scalar_parameters(self) -> tuple[float, float]:
         return (self.margin, 0.0)
 
     def _excess(self, near: Array, far: Array) -> Array:
-        return np.maximum(np.sqrt(near) - np.sqrt(far) + self.margin, 0)
+        xp = namespace(near)
+        return hinge(xp.sqrt(near) - xp.sqrt(far) + self.margin)

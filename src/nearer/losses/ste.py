@@ -1,12 +1,11 @@
-"""Stochastic triplet embedding: logistic."""
+"""Stochastic triplet embedding: the logistic loss of the margin `far - near`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from nearer.losses.base import Array, Loss, sigmoid, softplus
+from nearer.losses.base import Array, Loss
+from nearer.losses.formulas import negative_entropy, sigmoid, softplus
 
 
 @dataclass(frozen=True)
@@ -15,11 +14,13 @@ class STE(Loss):
 
     Examples
     --------
+    >>> import numpy as np
     >>> STE().probability(np.array([1.0, 0.0]), np.array([1.0, 3.0])).round(3)
     array([0.5  , 0.953])
     """
 
     name = "ste"
+    accepts_tensors = True
     has_probability = True
     convex = True
 
@@ -34,6 +35,4 @@ class STE(Loss):
         return sigmoid(far - near)
 
     def conjugate(self, slopes: Array) -> Array:
-        other = 1 - slopes
-        tiny = np.finfo(np.float64).tiny  # 0 log 0 is 0
-        return slopes * np.log(np.maximum(slopes, tiny)) + other * np.log(np.maximum(other, tiny))
+        return negative_entropy(slopes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from nearer._utils.namespaces import namespace
 from nearer._utils.validation import between
-from nearer.losses.base import LEAST, MOST, Array, Loss, sigmoid, softplus
+from nearer.losses.base import LEAST, MOST, Array, Loss
+from nearer.losses.formulas import sigmoid, softplus
 
 
 @dataclass(frozen=True)
@@ -17,17 +17,19 @@ class TSTE(Loss):
     Parameters
     ----------
     alpha : float, optional
-        Degrees of freedom, from 1e-8 to 1e8; None means `max(n_components - 1, 1)`. Large ones approach STE on half the
-        squared distances.
+        Degrees of freedom, from 1e-8 to 1e8; None means `max(n_components - 1, 1)`. Large values approach STE on half
+        the squared distances.
 
     Examples
     --------
+    >>> import numpy as np
     >>> TSTE(alpha=1).probability(np.array([0.0]), np.array([3.0])).round(3)
     array([0.8])
     """
 
     alpha: float | None = None
     name = "tste"
+    accepts_tensors = True
     has_probability = True
 
     def __post_init__(self) -> None:
@@ -53,9 +55,9 @@ class TSTE(Loss):
 
     def _alpha(self) -> float:
         if self.alpha is None:
-            raise ValueError("TSTE needs alpha: give one, or use loss.resolved(n_components)")
+            raise ValueError("TSTE needs alpha: pass one, or call loss.resolved(n_components)")
         return self.alpha
 
     def _log_odds_against(self, near: Array, far: Array) -> Array:
-        alpha = self._alpha()
-        return (alpha + 1) / 2 * (np.log1p(near / alpha) - np.log1p(far / alpha))
+        xp, alpha = namespace(near), self._alpha()
+        return (alpha + 1) / 2 * (xp.log1p(near / alpha) - xp.log1p(far / alpha))

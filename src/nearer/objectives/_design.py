@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._utils.sparse import well_formed
+from nearer._utils.tables import well_formed
 
 #: entries converted from float32 at a time: few enough to stay in the processor's cache
 _CHUNK = 1 << 16

@@ -159,7 +159,7 @@ class EveryPair(PairSums):
         """For every sample the sum over its pairs of `bend * partner's z`."""
         out = np.zeros(len(scores))
         for upper, lower in _chunks(layer):
-            bends = self.loss.bend(scores[upper, None] - scores[lower])
+            bends = self.loss.second_derivative(scores[upper, None] - scores[lower])
             over, under = layer.weights[upper], layer.weights[lower]
             out[upper] += over * (bends @ (under * z[lower]))
             out[lower] += under * ((over * z[upper]) @ bends)

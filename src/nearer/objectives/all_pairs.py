@@ -129,7 +129,7 @@ class AllPairs:
     @property
     def bends(self) -> bool:
         """Whether the loss has a second derivative."""
-        return type(self.loss).bend is not MarginLoss.bend
+        return type(self.loss).second_derivative is not MarginLoss.second_derivative
 
     @property
     def quadratic(self) -> bool:

@@ -173,7 +173,7 @@ class GramObjective:
 
     def distances(self, X: np.ndarray) -> np.ndarray:
         """Return the squared distances of the pairs, between rows of X."""
-        from nearer._compiled.pairs import pair_distances
+        from nearer._compiled.points import pair_distances
 
         found = np.empty(len(self.pairs))
         pair_distances(np.ascontiguousarray(X), self.pairs, found)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
-from nearer._compiled import kernels_for
-from nearer._utils.finite import relative
+from nearer._compiled import loops_for
+from nearer._utils.arrays import relative
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.objectives.parameters import OneArray
@@ -107,7 +107,7 @@ class PointObjective:
         self.unit_length = float(np.sqrt(self.loss.unit))
         self._shrink = self.l2 / comparisons.n_objects
         self.n_jobs = n_jobs
-        self._kernels = kernels_for(self.loss)
+        self._loops = loops_for(self.loss)
         self._Q = comparisons.indices
         self._W = mean_one(comparisons.weights, self.dtype)
         self._no_slopes = np.empty((0, 2), self.dtype)
@@ -115,7 +115,7 @@ class PointObjective:
     @property
     def compiled(self) -> bool:
         """Whether the loss runs in compiled loops."""
-        return self._kernels.compiled
+        return self._loops.compiled
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of the points in the precision and order that the compiled loops need."""
@@ -128,7 +128,7 @@ class PointObjective:
         """f(X)."""
         self._check(X)
         blocks = self._blocks(self.n_terms)
-        total = sum(self._map(lambda at: self._kernels.value(X, self._Q[at], self._W[at]), blocks))
+        total = sum(self._map(lambda at: self._loops.value(X, self._Q[at], self._W[at]), blocks))
         return total / self.n_terms + self._penalty(X)
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
@@ -164,7 +164,7 @@ class PointObjective:
             log_kept = np.concatenate(
                 [[0.0], np.cumsum(np.log1p(-np.minimum(2 * self._shrink * steps, 0.5)))]
             )
-        total = self._kernels.sgd(X, walk.Q, walk.W, steps, batch_size, log_kept)
+        total = self._loops.sgd(X, walk.Q, walk.W, steps, batch_size, log_kept)
         return total / self.n_terms + self._penalty(X)
 
     def svrg_epoch(
@@ -182,7 +182,7 @@ class PointObjective:
         `gradient` is what `snapshot_gradient` gave at `snapshot` on this walk.
         """
         shrink = min(2 * self._shrink * step, 0.5)
-        self._kernels.svrg(
+        self._loops.svrg(
             X, snapshot, gradient, walk.Q[:count], walk.W[:count], walk.C[:count], step, batch_size, shrink
         )
 
@@ -193,7 +193,7 @@ class PointObjective:
 
         def one_block(at: slice) -> tuple[float, np.ndarray]:
             part = np.zeros_like(X)
-            return self._kernels.gradient(X, Q[at], W[at], part, C[at]), part
+            return self._loops.gradient(X, Q[at], W[at], part, C[at]), part
 
         parts = list(self._map(one_block, self._blocks(len(Q))))
         gradient = parts[0][1]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearer._utils.blas import threads_for
+from nearer._utils.runtime import threads_for
 from nearer.objectives.all_pairs import AllPairs
 
 Product = Callable[[np.ndarray], np.ndarray]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from nearer._utils.interrupts import interrupt_between
+from nearer._utils.runtime import interrupt_between
 from nearer._utils.validation import positive
 from nearer.errors import InputError
 from nearer.pairwise.doubly_stochastic import AdaDSG

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._compiled.pairwise_reference import COUNT, MASS, MU, SCALE, TOTAL, A, T, bend_of
+from nearer._compiled.pairwise_reference import COUNT, MASS, MU, SCALE, TOTAL, A, T, step_curvature
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise.pairs import Pairs
 from nearer.pairwise.state import State
@@ -110,4 +110,4 @@ def floor_of(state: State, loss: MarginLoss, factor: float) -> float:
     """The floor of the steps: so many times the mean squared distance of a pair times the loss's bend."""
     spread = state.numbers.get("distance", 0.0) / max(state.numbers.get("distances", 0.0), 1)
     # rows that are all equal teach nothing, at any length of step
-    return factor * bend_of(loss) * spread if spread > 0 else 1.0
+    return factor * step_curvature(loss) * spread if spread > 0 else 1.0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nearer._compiled import pairwise_reference as reference
-from nearer._compiled.pairwise_reference import bend_of
+from nearer._compiled.pairwise_reference import step_curvature
 from nearer._utils.validation import whole
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
 from nearer.pairwise._reservoir import Reservoir
@@ -139,7 +139,9 @@ class _Buffer:
         from nearer._compiled.pairwise_buffer import dense_buffer_steps, sparse_buffer_steps
 
         steps: Any = dense_buffer_steps if len(self._matrix) == 1 else sparse_buffer_steps
-        return steps(*self._matrix, *how, MARGIN_CODES[type(loss)], bend_of(loss), rule, *weights.arrays)
+        return steps(
+            *self._matrix, *how, MARGIN_CODES[type(loss)], step_curvature(loss), rule, *weights.arrays
+        )
 
     def store(self, state: State) -> None:
         """Keep the rows for what comes."""

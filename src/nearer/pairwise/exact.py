@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearer._utils.blas import one_thread
-from nearer._utils.distances import read_only
-from nearer._utils.finite import LARGEST
+from nearer._utils.arrays import LARGEST, read_only
+from nearer._utils.runtime import one_thread
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import HingeLoss
@@ -140,8 +139,8 @@ def _check(objective: AllPairs, tol: float, max_iterations: int, max_seconds: fl
         raise InputError("the exact solver needs an L2 term: give l2 a value above 0, 1e-6 for instance")
     if not _rounded(objective, 1.0).bends:
         raise InputError(
-            f"the exact solver needs second derivatives, and the loss {objective.loss.name!r} has no method bend: "
-            f"write one, or take a solver that draws pairs"
+            f"the exact solver needs second derivatives, and the loss {objective.loss.name!r} has no method "
+            f"second_derivative: write one, or take a solver that draws pairs"
         )
 
 

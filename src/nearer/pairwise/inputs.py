@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nearer._utils.cells import naming_cells
-from nearer._utils.finite import finite_rows
-from nearer._utils.labels import labels_of_one_kind
-from nearer._utils.sparse import well_formed
+from nearer._utils.tables import finite_rows, labels_of_one_kind, naming_cells, well_formed
 from nearer.errors import InputError
 
 _BLOCK = 1000

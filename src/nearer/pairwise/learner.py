@@ -11,8 +11,8 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._utils.blas import one_thread
 from nearer._utils.random import RandomState
+from nearer._utils.runtime import one_thread
 from nearer._utils.schema import Integer, MayLack, Saved, Text, need, optional
 from nearer._utils.validation import whole
 from nearer.errors import InputError

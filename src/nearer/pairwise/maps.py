@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from nearer._utils.distances import row_blocks
+from nearer._utils.arrays import row_blocks
 from nearer._utils.schema import LARGEST, Array, Fields, Items, Number, Part, Settings, Size, optional
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from nearer._compiled.pairwise_reference import MU
-from nearer._utils.distances import row_blocks
+from nearer._utils.arrays import row_blocks
 from nearer._utils.optional import optional
 from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
@@ -208,7 +208,9 @@ class _NetworkWalker(Strides):
         self.weights = _Parameters(fitted)
 
     def steps(self, count: int, rule: np.ndarray) -> tuple[int, float]:
-        """One step of Adam, on a batch of pairs."""
+        """Take one step of Adam on a batch of pairs."""
+        import torch
+
         fitted = self._fitted
         count = min(count, fitted.network.batch_size)
         rows, others = self._source.draw(count, self._rng)
@@ -217,13 +219,15 @@ class _NetworkWalker(Strides):
         fitted.optimiser.param_groups[0]["weight_decay"] = float(rule[MU])
         fitted.module.train()
         margins = fitted.margins(self._X, rows, others)
-        values = margins.detach().double().cpu().numpy()
-        # the loss is known in numpy alone: its slopes as constants give the gradient of its mean
-        slopes = margins.new_tensor(self._loss.slope(values))
+        at = margins.detach().double()
+        if not self._loss.accepts_tensors:  # a user's loss, written for numpy
+            at = at.cpu().numpy()
+        # with the slopes as constants, this product has the gradient of the mean loss
+        slopes = torch.as_tensor(self._loss.slope(at), dtype=margins.dtype, device=margins.device)
         fitted.optimiser.zero_grad()
         (slopes * margins).mean().backward()
         fitted.optimiser.step()
-        return count, float(self._loss.value(values).sum())
+        return count, float(self._loss.value(at).sum())
 
     def probe(self) -> float:
         """Begin at a threshold between the distances, where there is none yet; the length of steps is Adam's affair."""

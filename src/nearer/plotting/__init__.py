@@ -1,8 +1,8 @@
-"""Pictures of maps and fits.
+"""Draw maps and fits.
 
-Every function returns a matplotlib `Figure` that belongs to nobody else: no window opens, pyplot is not
-touched, and `figure.savefig("map.png")` (or `.svg`, `.pdf`) writes it. Those with one panel also draw into an
-`ax` of yours.
+Every function returns a new matplotlib `Figure`. No window opens, and pyplot is not used.
+`figure.savefig("map.png")` (or `.svg`, `.pdf`) writes it. Functions with one panel can also draw into your
+own `ax`.
 
 >>> import numpy as np
 >>> figure = plot_map(np.eye(2), names=["left", "right"])

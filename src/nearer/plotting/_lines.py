@@ -1,4 +1,4 @@
-"""A map with one dimension: points on an upright line, names spread beside it."""
+"""Draw a map with one dimension: points on a vertical line, with names next to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nearer.plotting._style import GRID, INK, figure_of, font_families, tidy_fra
 
 
 def draw_line(ax: Axes, values: np.ndarray, names: list[str] | None, font_size: float) -> None:
-    """The line under points at (0, value); names keep the points' order and a thin line leads to each."""
+    """Draw the line under points at (0, value). Names keep the points' order, and a thin line leads to each."""
     tidy_frame(ax)
     ax.spines[:].set_visible(False)
     ax.set_xticks([])
@@ -41,20 +41,20 @@ def draw_line(ax: Axes, values: np.ndarray, names: list[str] | None, font_size: 
 
 
 def spread(heights: np.ndarray, gap: float) -> np.ndarray:
-    """Ascending heights moved as little as possible (least squares) so that neighbours are `gap` apart.
+    """Move ascending heights as little as possible (least squares), so that neighbours are `gap` apart.
 
     >>> spread(np.array([0.0, 0.0, 5.0]), gap=1.0).tolist()
     [-0.5, 0.5, 5.0]
     """
     from sklearn.isotonic import isotonic_regression
 
-    # without the gaps that must be there, what remains only has to ascend: isotonic regression is exact
+    # after subtracting the required gaps, the heights only have to ascend: isotonic regression is exact
     steps = gap * np.arange(len(heights))
     return isotonic_regression(heights - steps) + steps
 
 
 def _line_height(ax: Axes, font_size: float) -> float:
-    """Height of a line of text in data units, once the layout has settled."""
+    """Return the height of a line of text in data units, after the layout is computed."""
     figure = figure_of(ax)
     with unknown_letters_ignored():
         figure.draw_without_rendering()

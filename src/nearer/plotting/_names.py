@@ -1,4 +1,4 @@
-"""Names beside points, without one covering another."""
+"""Write names next to points without overlaps."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from matplotlib.axes import Axes
 
 from nearer.plotting._style import INK, MUTED, figure_of, font_families, unknown_letters_ignored
 
-# Sides of the point in the order a reader likes them: (right, up) in steps of one gap.
+# Sides of the point in order of preference: (right, up) in steps of one gap.
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1))
 _GAPS_IN_POINTS = (4.0, 9.0, 16.0)
 _SMALL_MAP = 100
-_MOST_NAMES = 500  # no page holds more, and measuring text takes time
+_MOST_NAMES = 500  # more do not fit on a page, and measuring text takes time
 _HORIZONTAL = {1: "left", 0: "center", -1: "right"}
 _VERTICAL = {1: "bottom", 0: "center", -1: "top"}
 
 
 def place_names(ax: Axes, points: np.ndarray, names: Sequence[str], *, fontsize: float = 8) -> int:
-    """Write each name where it covers no point, no other name and no edge; give the number left out.
+    """Write each name where it covers no point, name or edge, and return how many do not fit.
 
-    A name with no free place is left out rather than made unreadable.
+    A name without a free place is left out, because it would be unreadable.
     """
     figure = figure_of(ax)
     with unknown_letters_ignored():
-        figure.draw_without_rendering()  # settles the layout: pixels now mean what they will on paper
+        figure.draw_without_rendering()  # computes the layout, so that pixels are final
     anchors = ax.transData.transform(points)
     per_point = figure.dpi / 72
     taken = np.hstack([anchors - 3 * per_point, anchors + 3 * per_point])  # boxes of the markers
@@ -46,9 +46,9 @@ def place_names(ax: Axes, points: np.ndarray, names: Sequence[str], *, fontsize:
 
 
 def names_in_space(ax: Any, points: np.ndarray, names: Sequence[str], *, fontsize: float) -> np.ndarray:
-    """Which names to write to the right of points in three dimensions: all of a small map.
+    """Return which names to write to the right of points in three dimensions.
 
-    Of a large one, those that cover no other point or name as the map is first seen.
+    These are all names of a small map. On a large map they are those that cover no point or name in the initial view.
     """
     if len(names) <= _SMALL_MAP:
         return np.arange(len(names))
@@ -71,27 +71,27 @@ def names_in_space(ax: Any, points: np.ndarray, names: Sequence[str], *, fontsiz
 
 
 def note_left_out(ax: Axes, n_left_out: int, n_names: int) -> None:
-    """Say in the corner that some names are missing; silence would be a lie."""
+    """Say in the corner that some names are missing, so that readers know."""
     if n_left_out:
         corner: dict[str, Any] = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
-        write = getattr(ax, "text2D", ax.text)  # in space, `text` wants a third coordinate
+        write = getattr(ax, "text2D", ax.text)  # in three dimensions, `text` needs a third coordinate
         write(
             0.995, 0.008, f"{n_names - n_left_out} of {n_names} names fit", fontsize=7, color=MUTED, **corner
         )
 
 
 def _text_size(ax: Axes, name: str, fontsize: float) -> np.ndarray:
-    """Width and height of a name in pixels."""
+    """Return width and height of a name in pixels."""
     write = getattr(ax, "text2D", ax.text)
     text = write(0, 0, name, fontsize=fontsize, fontfamily=font_families(), parse_math=False)
     with unknown_letters_ignored():
         extent = text.get_window_extent()
     text.remove()
-    return np.array([1.08 * extent.width + 2, extent.height])  # browsers and printers set letters wider
+    return np.array([1.08 * extent.width + 2, extent.height])  # browsers and printers use wider letters
 
 
 def _order_of_choice(anchors: np.ndarray) -> np.ndarray:
-    """Crowded points first on a small map, where all names should fit; lonely ones first on a large one."""
+    """Return crowded points first on a small map, where all names should fit, and isolated ones on a large map."""
     if len(anchors) < 2:
         return np.arange(len(anchors))
     from scipy.spatial import cKDTree
@@ -104,7 +104,7 @@ def _order_of_choice(anchors: np.ndarray) -> np.ndarray:
 def _free_place(
     anchor: np.ndarray, size: np.ndarray, taken: np.ndarray, limits: np.ndarray, pixels_per_point: float
 ) -> tuple[tuple[int, int], float, np.ndarray] | None:
-    """The first (side, gap, box) that is free, nearest gap first."""
+    """Return the first free (side, gap, box), smallest gap first, or None."""
     for gap in _GAPS_IN_POINTS:
         for side in _SIDES:
             box = _box_beside(anchor, size, side, gap * pixels_per_point)
@@ -117,7 +117,7 @@ def _free_place(
 
 def _box_beside(anchor: np.ndarray, size: np.ndarray, side: tuple[int, int], gap: float) -> np.ndarray:
     direction = np.array(side)
-    # a diagonal neighbour is as far away as a straight one
+    # a diagonal position is as far away as a straight one
     corner = anchor + direction * gap / np.linalg.norm(direction) + (direction - 1) * size / 2
     return np.concatenate([corner, corner + size])
 
@@ -141,4 +141,4 @@ def _write(
         arrowprops=line if gap > _GAPS_IN_POINTS[0] else None,
         annotation_clip=False,
     )
-    text.set_in_layout(False)  # or the layout would move after the places were chosen
+    text.set_in_layout(False)  # otherwise the layout would move after the places were chosen

@@ -1,4 +1,4 @@
-"""Colours, fonts and empty figures shared by every picture."""
+"""Colours, fonts and empty figures for all plots."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-# Four colours carry everything that is not data; the report turns them into CSS variables for dark screens.
+# Everything but data has one of four colours; the report replaces them by CSS variables for dark screens.
 INK = "#1f2328"
 MUTED = "#6e7782"
 GRID = "#d8dee5"
 PAPER = "#fefefe"
 
-# Okabe and Ito's palette, which people with any colour vision can tell apart, without its yellow and black.
+# The palette of Okabe and Ito, safe for all kinds of colour vision, without its yellow and black.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
-# matplotlib's own font has no Chinese, Japanese, Korean or Indic letters; these are what systems ship.
+# matplotlib's font has no Chinese, Japanese, Korean or Indic letters; operating systems ship these.
 _WORLD_FONTS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -43,31 +43,31 @@ _WORLD_FONTS = (
 
 @cache
 def font_families() -> list[str]:
-    """matplotlib's font first, then the installed ones that know more alphabets."""
+    """Return matplotlib's font, then the installed ones with more alphabets."""
     installed = {font.name for font in font_manager.fontManager.ttflist}
     return ["DejaVu Sans", *(family for family in _WORLD_FONTS if family in installed)]
 
 
 @contextmanager
 def unknown_letters_ignored() -> Iterator[None]:
-    """No warning for letters without a font, where they are only measured or a browser will draw them."""
+    """Silence warnings about letters without a font, when they are only measured or a browser will draw them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         yield
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure outside pyplot, so that nothing global is touched."""
+    """Return an empty figure outside pyplot, without global state."""
     return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
 
 
 def axes_or_new(ax: Axes | None, width: float = 6.4, height: float = 4.0) -> Axes:
-    """The caller's axes, or the only axes of a new figure."""
+    """Return the caller's axes, or the only axes of a new figure."""
     return new_figure(width, height).add_subplot() if ax is None else ax
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The outermost figure that holds `ax` (a sub-figure's own figure is the outer one)."""
+    """Return the outermost figure that contains `ax` (the parent of a sub-figure)."""
     figure = ax.figure
     while not isinstance(figure, Figure):
         figure = figure.figure
@@ -75,7 +75,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def tidy_frame(ax: Axes) -> None:
-    """Quiet spines, ticks and paper, the same on every picture."""
+    """Style spines, ticks and background in the same muted way on every plot."""
     ax.set_facecolor(PAPER)
     ax.tick_params(colors=MUTED, labelsize=8, labelcolor=MUTED)
     for spine in ax.spines.values():
@@ -83,7 +83,7 @@ def tidy_frame(ax: Axes) -> None:
 
 
 def tidy_chart(ax: Axes, x: str, y: str, title: str | None) -> None:
-    """A chart with two named scales and a grid that stays in the background."""
+    """Style a chart with two named axes and a grid in the background."""
     tidy_frame(ax)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(True, color=GRID, linewidth=0.6)
@@ -94,14 +94,14 @@ def tidy_chart(ax: Axes, x: str, y: str, title: str | None) -> None:
 
 
 def set_title(ax: Axes, title: str | None) -> None:
-    """A title on the left; a dollar sign in it is a dollar sign."""
+    """Set a title on the left, without interpreting dollar signs as mathematics."""
     if title is not None:
         text = ax.set_title(title, loc="left", fontsize=10, color=INK, fontfamily=font_families())
         text.set_parse_math(False)
 
 
 def add_legend(ax: Axes, handles: list, labels: list[str], **where: Any) -> None:
-    """A legend that shows its labels as they are, also those with `$` or a leading underscore."""
+    """Add a legend that shows labels unchanged, even with `$` or a leading underscore."""
     legend = ax.legend(
         handles, [str(number) for number in range(len(handles))], fontsize=8, frameon=False, **where
     )

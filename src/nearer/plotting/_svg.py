@@ -1,4 +1,4 @@
-"""A figure as a piece of HTML that follows the page's colours."""
+"""Turn a figure into HTML that follows the page's colours."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)", PAP
 
 
 def inline_svg(figure: Figure, description: str) -> str:
-    """The figure as an `<svg>` element with selectable text; the same figure gives the same bytes.
+    """Return the figure as an `<svg>` element with selectable text. The same figure produces the same bytes.
 
     >>> from nearer.plotting import plot_map
     >>> inline_svg(plot_map([[0, 0], [1, 1]]), "two points")[:45]
     '<svg role="img" aria-label="two points" xmlns'
     """
     buffer = io.StringIO()
-    # text stays text: a browser has a font for every alphabet, and people can search the page for a name
+    # keep text as text: browsers have fonts for every alphabet, and people can search the page for a name
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "nearer"}), unknown_letters_ignored():
         figure.savefig(buffer, format="svg", metadata={"Date": None}, facecolor=PAPER)
     text = buffer.getvalue()

@@ -1,4 +1,4 @@
-"""How many dimensions: the cross-validated error of each."""
+"""Plot the cross-validated error of each dimension."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 def plot_dimension_choice(
     choice: DimensionChoice, *, ax: Axes | None = None, title: str | None = None
 ) -> Figure:
-    """Draw the held-out error of each number of dimensions with its standard error, and what was chosen.
+    """Draw the held-out error of each dimension with its standard error, and mark the chosen ones.
 
     Parameters
     ----------
     choice : DimensionChoice
-        What `nearer.choose_dimension` gives.
+        The result of `nearer.choose_dimension`.
     ax : matplotlib Axes, optional
         Draw here instead of in a new figure.
     title : str, optional
-        Written above the chart.
+        Title above the chart.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure that holds the chart.
+        The figure with the chart.
 
     Examples
     --------

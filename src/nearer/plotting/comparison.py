@@ -1,4 +1,4 @@
-"""Several maps of the same objects side by side, turned to match."""
+"""Draw several maps of the same objects side by side, aligned."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def plot_comparison_of_maps(
     reference: str | None = None,
     font_size: float = 7.5,
 ) -> Figure:
-    """Draw maps of the same objects side by side, each turned, mirrored and scaled to match one of them.
+    """Draw maps of the same objects side by side, each rotated, reflected and scaled to match one of them.
 
     Parameters
     ----------
     maps : dict of title -> array of shape (n_objects, 2), or fitted estimator
         The maps, from left to right.
     names : sequence of str or False, optional
-        One name per object. By default those of the first estimator that has names; where none has, the objects'
-        indices, unless `labels` colour them. False writes nothing.
+        One name per object. The default is the names of the first estimator that has some. If none has, it is the
+        indices of the objects, unless `labels` colours them. False writes nothing.
     labels : array of shape (n_objects,), optional
         Classes, one colour each.
     reference : str, optional
-        Title of the map that the others are turned to; the first by default.
+        Title of the map that the others are aligned to; by default the first.
     font_size : float
         Size of the names.
 
     Returns
     -------
     matplotlib.figure.Figure
-        One panel a map, with its Procrustes distance to the reference under it.
+        One panel per map, with its Procrustes distance to the reference below it.
 
     Examples
     --------
@@ -79,16 +79,16 @@ def plot_comparison_of_maps(
 
 
 def _checked_reference(points: Mapping[str, np.ndarray], reference: str | None) -> str:
-    """The title to align with; every map must have its shape and two dimensions."""
+    """Return the title to align to, after checking that every map has its shape and two dimensions."""
     if not points:
-        raise ValueError("there are no maps to compare: give a dictionary of title -> (n_objects, 2) array")
+        raise ValueError("maps is empty: give a dictionary of title -> (n_objects, 2) array")
     reference = next(iter(points)) if reference is None else reference
     if reference not in points:
         raise ValueError(f"reference={reference!r} is not one of the maps: choose from {', '.join(points)}")
     for title, one in points.items():
         if one.shape != (len(points[reference]), 2):
             raise ValueError(
-                f"the map {title!r} has shape {one.shape}: maps side by side show the same objects in two "
-                f"dimensions, here ({len(points[reference])}, 2)"
+                f"the map {title!r} has shape {one.shape}, not ({len(points[reference])}, 2): give maps of the same "
+                "objects in two dimensions"
             )
     return reference

@@ -1,4 +1,4 @@
-"""What happened during a fit: the objective and the step sizes."""
+"""Plot the history of a fit: the objective and the step sizes."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ def plot_learning_curve(
     ax: Axes | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw the objective as it fell.
+    """Draw the objective during a fit.
 
     Parameters
     ----------
     result : Result, fitted estimator, or dict of name -> either
         `estimator.result_`, or several to compare.
     against : {"seconds", "evaluations", "epoch"}
-        The horizontal scale; evaluations compare solvers on any machine.
+        The horizontal axis. Evaluations compare solvers independently of the machine.
     ax : matplotlib Axes, optional
         Draw here instead of in a new figure.
     title : str, optional
-        Written above the chart.
+        Title above the chart.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure that holds the chart.
+        The figure with the chart.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def plot_learning_curve(
 def plot_step_sizes(
     result: Fit | Mapping[str, Fit], *, ax: Axes | None = None, title: str | None = None
 ) -> Figure:
-    """Draw the step size of each epoch, on a logarithmic scale where it spans more than a factor of ten.
+    """Draw the step size of each epoch, on a logarithmic scale if it spans more than a factor of ten.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def plot_step_sizes(
     ax : matplotlib Axes, optional
         Draw here instead of in a new figure.
     title : str, optional
-        Written above the chart.
+        Title above the chart.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure that holds the chart.
+        The figure with the chart.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _draw_histories(ax: Axes, result: Fit | Mapping[str, Fit], x: str, y: str) -
         history = getattr(one, "result_", one).history
         horizontal, vertical = np.asarray(history[x], float), np.asarray(history[y], float)
         known = np.isfinite(horizontal) & np.isfinite(vertical)
-        # markers tell epochs apart while there are few of them
+        # markers distinguish epochs if there are few of them
         marker = MARKERS[rank % len(MARKERS)] if known.sum() <= 40 else ""
         colour = PALETTE[rank % len(PALETTE)]
         style: dict[str, Any] = {"color": colour, "linewidth": 1.6, "marker": marker, "markersize": 3.5}

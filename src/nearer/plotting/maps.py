@@ -1,4 +1,4 @@
-"""The labelled map: a line, a plane, a space, or pairs of principal axes beyond."""
+"""Draw a labelled map in one, two or three dimensions, or pairs of principal axes of more."""
 
 from __future__ import annotations
 
@@ -47,32 +47,32 @@ def plot_map(
     marker_size: float = 26,
     font_size: float = 8,
 ) -> Figure:
-    """Draw objects where the embedding puts them.
+    """Draw objects at their points.
 
-    One dimension becomes a line, two a plane, three a space; more become a grid of planes over the first four
-    principal axes. An embedding is known up to rotation, mirror and scale, so its axes carry no numbers.
+    One dimension is drawn as a line, two as a plane, three in perspective, and more as a grid of planes over the first
+    four principal axes. An embedding is determined up to rotation, reflection and scale, so its axes have no numbers.
 
     Parameters
     ----------
     embedding : array of shape (n_objects, n_components), or fitted estimator
-        The points; an estimator brings its names along, and a kernel is drawn in its first two dimensions.
+        The points. The names of an estimator are used too. A kernel is drawn in its first two dimensions.
     names : sequence of str or False, optional
-        One name per object. A name for which there is no free place is left out, and a note says how many. By default
-        the estimator's names; where there are none, the objects' indices, unless `labels` colour them. False writes
-        nothing.
+        One name per object. Names without a free place are left out, and a note says how many. The default is the
+        names of the estimator. If it has none, it is the indices of the objects, unless `labels` colours them. False
+        writes nothing.
     labels : array of shape (n_objects,), optional
         Classes (one colour and marker each, with a legend), or floats (a colour scale).
     ax : matplotlib Axes, optional
-        Draw here instead of in a new figure; for three dimensions it has `projection="3d"`.
+        Draw here instead of in a new figure. Three dimensions need `projection="3d"`.
     title : str, optional
-        Written above the map.
+        Title above the map.
     marker_size, font_size : float
         Size of the points (as in `scatter`) and of the names.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure that holds the map.
+        The figure with the map.
 
     Examples
     --------
@@ -88,14 +88,14 @@ def plot_map(
     if n_components > 3:
         if ax is not None:
             raise ValueError(
-                f"an embedding with {n_components} dimensions takes a grid of panels: leave `ax` out"
+                f"an embedding with {n_components} dimensions needs a grid of panels: leave `ax` out"
             )
         return _draw_pairs(points, texts, groups, title, marker_size, font_size)
     if n_components == 3:
         ax = _axes_in_space(ax)
         _draw_space(ax, points, texts, groups, marker_size, font_size)
     elif n_components == 2:
-        growth = float(np.clip((len(points) / 50) ** 0.35, 1.0, 1.9))  # more names want more paper
+        growth = float(np.clip((len(points) / 50) ** 0.35, 1.0, 1.9))  # more names need more space
         ax = axes_or_new(ax, 6.4 * growth, 5.4 * growth)
         _draw_plane(ax, points, texts, groups, marker_size, font_size)
     else:
@@ -108,11 +108,11 @@ def plot_map(
 
 
 def checked_points(embedding: Any) -> np.ndarray:
-    """The embedding, or that of an estimator, as a finite (n, p) float array, or a ValueError that says why not."""
+    """Return the embedding, or that of an estimator, as a finite (n, p) float array."""
     if isinstance(embedding, KernelModel):
         embedding = embedding.embedding(2)
     try:
-        if isinstance(embedding, Comparisons):  # whose array holds indices, not coordinates
+        if isinstance(embedding, Comparisons):  # its array contains indices, not coordinates
             raise TypeError
         points = np.asarray(getattr(embedding, "embedding_", embedding), dtype=float)
     except (TypeError, ValueError):
@@ -122,7 +122,7 @@ def checked_points(embedding: Any) -> np.ndarray:
         ) from None
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(
-            f"the embedding has shape {points.shape}: a map needs one row an object, one column a dimension"
+            f"the embedding has shape {points.shape}: a map needs one row per object, one column per dimension"
         )
     if not np.isfinite(points).all():
         row = int(np.flatnonzero(~np.isfinite(points).all(axis=1))[0])
@@ -133,9 +133,9 @@ def checked_points(embedding: Any) -> np.ndarray:
 def names_or_indices(
     names: Sequence[str] | Literal[False] | None, maps: Iterable[Any], n_objects: int, *, coloured: bool
 ) -> list[str] | None:
-    """What to write beside the points: names given, those of the first estimator that has some, or indices.
+    """Return the texts next to the points: the given names, those of the first estimator with names, or indices.
 
-    Points that are `coloured` by their classes have no indices.
+    Points `coloured` by their classes get no indices.
     """
     if names is None:
         names = next((found for one in maps if (found := getattr(one, "names_", None)) is not None), None)
@@ -144,24 +144,24 @@ def names_or_indices(
     if names is None or names is False:
         return None
     if len(names) != n_objects:
-        raise ValueError(f"there are {len(names)} names for {n_objects} objects: give one an object")
+        raise ValueError(f"there are {len(names)} names for {n_objects} objects: give one name per object")
     return [str(name) for name in names]
 
 
 def checked_labels(labels: ArrayLike | None, n_objects: int) -> np.ndarray | None:
-    """One label an object, or None."""
+    """Return one label per object, or None."""
     if labels is None:
         return None
     array = np.asarray(labels)
     if array.shape != (n_objects,):
-        raise ValueError(f"labels has shape {array.shape} for {n_objects} objects: give one an object")
+        raise ValueError(f"labels has shape {array.shape} for {n_objects} objects: give one label per object")
     return array
 
 
 def draw_points(ax: Any, points: np.ndarray, labels: np.ndarray | None, size: float) -> dict:
-    """Scatter in 2-D or 3-D; give what a legend needs: label -> handle, or the colour scale under None."""
+    """Draw points in 2-D or 3-D, and return the legend's label -> handle, or None -> colour scale."""
     look: dict[str, Any] = {"s": size, "edgecolors": PAPER, "linewidths": 0.6, "zorder": 3}
-    look["rasterized"] = len(points) > 3000  # a vector file with a shape a point would be huge
+    look["rasterized"] = len(points) > 3000  # a vector file with one shape per point would be huge
     if labels is None:
         ax.scatter(*points.T, color=PALETTE[0], **look)
         return {}
@@ -169,14 +169,14 @@ def draw_points(ax: Any, points: np.ndarray, labels: np.ndarray | None, size: fl
         return {None: ax.scatter(*points.T, c=labels, cmap="viridis", **look)}
     handles = {}
     for rank, label in enumerate(np.unique(labels)):
-        # colours go round first, then markers: 49 classes stay distinct
+        # colours cycle first, then markers: 49 classes are distinct
         colour, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank // len(PALETTE) % len(MARKERS)]
         handles[str(label)] = ax.scatter(*points[labels == label].T, color=colour, marker=marker, **look)
     return handles
 
 
 def explain_colours(ax: Axes, handles: dict, beside: float = 1.01) -> None:
-    """A legend for classes, a colour bar for numbers, at a share `beside` of the width of the axes."""
+    """Add a legend for classes, or a colour bar for numbers, at the fraction `beside` of the axes' width."""
     if None in handles:
         bar = figure_of(ax).colorbar(handles[None], ax=ax, shrink=0.7)
         bar.ax.tick_params(labelsize=8, colors=MUTED)
@@ -208,7 +208,7 @@ def _draw_plane(
 
 
 def bare_plane(ax: Axes) -> None:
-    """A framed plane with room for names at the edge and no numbers."""
+    """Style a framed plane with space for names at the edge and without numbers."""
     tidy_frame(ax)
     ax.margins(0.1)
     ax.set_xticks([])
@@ -261,7 +261,7 @@ def _draw_pairs(
     marker_size: float,
     font_size: float,
 ) -> Figure:
-    """Lower triangle of planes over the first principal axes, which hold the most of what the map says."""
+    """Draw the lower triangle of planes over the first principal axes, which have the largest variance."""
     scores, shares = principal_axes(points)
     last = min(_PAIRED_AXES, points.shape[1]) - 1
     figure = new_figure(9.0, 8.6)
@@ -289,7 +289,7 @@ def _draw_pairs(
 
 
 def principal_axes(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates along the principal axes and each axis's share of the variance."""
+    """Return coordinates along the principal axes, and each axis's fraction of the variance."""
     centred = points - points.mean(axis=0)
     left, scale, _ = np.linalg.svd(centred, full_matrices=False)
     shares = (scale / max(float(scale[0]), np.finfo(float).tiny)) ** 2  # squares of the scales may overflow

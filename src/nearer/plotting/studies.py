@@ -1,4 +1,4 @@
-"""What studies cost: the held-out error against the answers asked."""
+"""Plot simulated studies: the held-out error against the number of answers."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 def plot_study(
     study: Study, *, target: float | None = None, ax: Axes | None = None, title: str | None = None
 ) -> Figure:
-    """Draw the held-out error of each strategy against the answers asked.
+    """Draw the held-out error of each strategy against the number of answers.
 
-    Lines are medians over the repetitions, bands reach from the lower to the upper quartile.
+    Lines are medians over the repetitions. Bands reach from the lower to the upper quartile.
 
     Parameters
     ----------
     study : Study
-        What `nearer.active.play` gives.
+        The result of `nearer.active.play`.
     target : float, optional
         An error to mark.
     ax : matplotlib Axes, optional
         Draw here instead of in a new figure.
     title : str, optional
-        Written above the chart.
+        Title above the chart.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure that holds the chart.
+        The figure with the chart.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def plot_study(
     handles = {}
     for rank, (name, errors) in enumerate(zip(study.strategies, study.errors, strict=True)):
         known = np.isfinite(errors).any(axis=0)  # repetitions may run out of questions at different times
-        if not known.any():  # a study that was interrupted before it came to this strategy
+        if not known.any():  # the study was interrupted before this strategy started
             continue
         low, middle, high = np.nanquantile(errors[:, known], [0.25, 0.5, 0.75], axis=0)
         colour, marker = PALETTE[rank % len(PALETTE)], MARKERS[rank % len(MARKERS)]

@@ -11,7 +11,7 @@ first key starts with `$` and says what it is:
     {"$type": "losses.TSTE", "fields": {...}}    one of nearer's own dataclasses
 
 Reading imports nothing that a file names: types are looked up among the public names of the modules in
-`_MODULES`.
+`nearer.registry.PARTS`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,8 @@ from typing import Any, cast
 import numpy as np
 
 from nearer.errors import InputError
+from nearer.registry import PARTS
 
-_MODULES = {
-    "active": "nearer.active",
-    "kernels": "nearer.kernels._forms",
-    "losses": "nearer.losses",
-    "pairwise": "nearer.pairwise._saved",
-    "solvers": "nearer.solvers",
-}
 _SCALAR_KINDS = "biuf"
 #: values within values: a model has fewer than ten
 _DEEPEST = 50
@@ -99,11 +93,11 @@ class Encoder:
         )
 
     def _dataclass(self, value: Any, where: str) -> dict[str, Any]:
-        for alias in _MODULES:
-            if _public_dataclass(alias, type(value).__name__) is type(value):
-                names = [field.name for field in fields(cast(Any, value)) if field.init]
-                encoded = {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
-                return {"$type": f"{alias}.{type(value).__name__}", "fields": encoded}
+        package = type(value).__module__.removeprefix("nearer.").partition(".")[0]
+        if _public_dataclass(package, type(value).__name__) is type(value):
+            names = [field.name for field in fields(cast(Any, value)) if field.init]
+            encoded = {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
+            return {"$type": f"{package}.{type(value).__name__}", "fields": encoded}
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         if hasattr(value, "state_dict"):
             remedy = "keep the parameters of a torch module with torch.save"
@@ -177,18 +171,18 @@ def _scalar(name: str, value: Any) -> np.generic:
 
 
 def _own_type(name: str) -> type:
-    alias, _, class_name = name.partition(".")
-    found = _public_dataclass(alias, class_name)
+    package, _, class_name = name.partition(".")
+    found = _public_dataclass(package, class_name)
     if found is None:
         raise ValueError(f"unknown type {name[:50]!r}")
     return found
 
 
-def _public_dataclass(alias: str, class_name: str) -> type | None:
-    """The dataclass of this name that one of our modules offers, or None."""
-    if alias not in _MODULES:
+def _public_dataclass(package: str, class_name: str) -> type | None:
+    """Return the dataclass of this name that one of our packages lists, or None."""
+    if package not in PARTS:
         return None
-    module = import_module(_MODULES[alias])
+    module = import_module(PARTS[package])
     found = getattr(module, class_name, None) if class_name in module.__all__ else None
     ours = isinstance(found, type) and is_dataclass(found) and found.__module__.startswith("nearer.")
     return found if ours else None

@@ -6,7 +6,7 @@ loading runs no code from the file: classes are looked up in a fixed table. Ever
 schema of its class (`nearer._utils.schema`) before an estimator is returned; `save` checks the same, so that what it
 writes loads.
 
-An estimator joins by an entry in `_HOMES` and a class attribute `_schema` that declares its parameters and its
+An estimator needs a row in `nearer.registry` and a class attribute `_schema` that declares its parameters and its
 fitted attributes.
 """
 
@@ -16,7 +16,6 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +25,13 @@ from nearer._utils.files import replacing
 from nearer._utils.schema import Parts, Saved, check_whole
 from nearer.comparisons.files.formats import FORMATS
 from nearer.errors import InputError, ModelFileError
+from nearer.registry import BY_NAME, estimator_class
 from nearer.saving.archive import DAMAGE, Archive, write_archive
 from nearer.saving.encoding import Decoder, Encoder
 
 FORMAT = "nearer model"
 FORMAT_VERSION = 1
 
-_HOMES = {
-    "AUCClassifier": "nearer.pairwise.auc",
-    "FeatureMap": "nearer.features",
-    "OnlineKernel": "nearer.kernels.online",
-    "OrdinalEmbedding": "nearer.ordinal",
-    "PairwiseLearner": "nearer.pairwise.learner",
-    "RelativeKernel": "nearer.kernels.relative",
-    "Selector": "nearer.active.selector",
-}
 #: letters of the reason why a file was refused
 _LONGEST_REASON = 200
 
@@ -162,8 +153,8 @@ def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     from nearer import __version__
 
     name = type(estimator).__name__
-    if _HOMES.get(name) != type(estimator).__module__:
-        raise InputError(f"nearer.save stores {', '.join(_HOMES)}, not {type(estimator).__qualname__}")
+    if name not in BY_NAME or BY_NAME[name].module != type(estimator).__module__:
+        raise InputError(f"nearer.save stores {', '.join(BY_NAME)}, not {type(estimator).__qualname__}")
     params, fitted = _content(estimator)
     if not fitted:
         raise NotFittedError(f"this {name} has learned nothing that could be saved: call fit first")
@@ -209,9 +200,9 @@ def _check_version(manifest: dict[str, Any], path: Path) -> None:
 def _check_known(manifest: dict[str, Any], path: Path) -> None:
     """Refuse what a newer version may have written."""
     name = manifest["class"]
-    if name not in _HOMES:
+    if not isinstance(name, str) or name not in BY_NAME:
         raise _unknown(path, manifest, f"the class {str(name)[:50]!r}")
-    schema = _class_of(name)._schema
+    schema = estimator_class(name)._schema
     for what, part, known in (
         ("parameter", "params", schema.params),
         ("attribute", "fitted", schema.fitted),
@@ -221,13 +212,9 @@ def _check_known(manifest: dict[str, Any], path: Path) -> None:
                 raise _unknown(path, manifest, f"{name}'s {what} {key[:50]!r}")
 
 
-def _class_of(name: str) -> Any:
-    return getattr(import_module(_HOMES[name]), name)
-
-
 def _rebuilt(manifest: dict[str, Any], read_array: Callable[[str], np.ndarray]) -> Any:
     """The estimator that a manifest describes, every part of it checked."""
-    kind = _class_of(manifest["class"])
+    kind = estimator_class(manifest["class"])
     decoder = Decoder(read_array, make=Parts)
     schema: Saved = kind._schema
     params = schema.read_params(decoder.decode_entries(manifest["params"]))

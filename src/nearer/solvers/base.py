@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nearer._utils.blas import one_thread
-from nearer._utils.interrupts import interrupted, noting
+from nearer._utils.runtime import interrupted, noting, one_thread
 from nearer._utils.schema import Fields, Settings
 from nearer.errors import InputError
 from nearer.objectives.base import Objective

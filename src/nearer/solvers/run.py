@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._utils.interrupts import interrupted
+from nearer._utils.runtime import interrupted
 from nearer._utils.validation import not_negative, positive, whole
 from nearer.objectives.parameters import OneArray, Parameters
 from nearer.solvers.result import STOP_REASONS, Progress, Result, State

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearer._utils.blas import threads_for
+from nearer._utils.runtime import threads_for
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -16,27 +16,43 @@ by a method `_check_loaded` of the class, which raises `SchemaError`.
 ((3, 2), {'n': 3})
 >>> Array("q", kinds="i", below="n").read(np.array([0, 3]), "rows", sizes)
 Traceback (most recent call last):
-nearer._utils.schema.base.SchemaError: rows must hold numbers below 3, not 3
+nearer._utils.schema.values.SchemaError: rows must hold numbers below 3, not 3
 """
 
 from __future__ import annotations
 
-from nearer._utils.schema.arrays import Array, Matrix, Names, Strings
-from nearer._utils.schema.base import (
+from nearer._utils.schema.structures import (
+    AnyOf,
+    Fields,
+    Items,
+    MayLack,
+    Part,
+    Parts,
+    Plain,
+    Record,
+    Row,
+    Saved,
+    Settings,
+    check_whole,
+    optional,
+)
+from nearer._utils.schema.values import (
     LARGEST,
     MOST,
+    Array,
     Flag,
     Integer,
     Literal,
+    Matrix,
+    Names,
     Number,
     SchemaError,
     Size,
     Spec,
+    Strings,
     Text,
     need,
 )
-from nearer._utils.schema.classes import Fields, Part, Parts, Saved, Settings, check_whole
-from nearer._utils.schema.containers import AnyOf, Items, MayLack, Plain, Record, Row, optional
 
 COUNT = Integer()
 SWITCH = AnyOf(Flag(), Integer(0, 1000))

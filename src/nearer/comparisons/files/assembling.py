@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._utils.warning import warn
+from nearer._utils.text import warn
 from nearer.comparisons.checks import Fields, Invalid, check_invalid, check_n_objects, check_names
 from nearer.comparisons.codes import ODD_UNDECIDED, check_codes
 from nearer.comparisons.files.cells import Growing, Labels, Numbers, whole_number

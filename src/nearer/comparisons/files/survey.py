@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nearer._utils.warning import warn
+from nearer._utils.text import warn
 
 #: how many rows below the header are looked at
 LOOKED_AT = 3

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from nearer._utils.warning import warn
+from nearer._utils.text import warn
 from nearer.comparisons.files import remedies
 from nearer.comparisons.files.column_names import ALIASES, about_response, like_response, plain
 from nearer.comparisons.files.columns import Layout

@@ -1,8 +1,8 @@
 """Add a triplet's gradient to three rows, in vector instructions.
 
 The compiler must assume that the rows of the gradient overlap with each other and with the points, so it leaves the
-plain loop in `reference` scalar where rows are short. They never overlap (a comparison's objects differ, and the
-gradient is an array of its own): here the vector instructions are written out, eight, four and two numbers at a time.
+plain loop scalar if rows are short. They never overlap: the objects of a comparison differ, and the gradient has its
+own memory. Here the vector instructions are written out, eight, four and two numbers at a time.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ from __future__ import annotations
 import os
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-_inline = njit(inline="always", error_model="numpy")
+from nearer._compiled.decorators import inline
+
 #: without compilation (NUMBA_DISABLE_JIT) there are no vector instructions
 _VECTORS = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
 def _adder(width):
-    """A function that adds `width` numbers of a triplet's gradient, from column c on, to rows i, j and k of G."""
+    """Return a function that adds `width` columns of a triplet's gradient, from c on, to rows i, j and k of G."""
     lanes = ir.VectorType(ir.IntType(32), width)
 
     @intrinsic
@@ -68,9 +69,12 @@ def _adder(width):
 _add_8, _add_4, _add_2 = _adder(8), _adder(4), _adder(2)
 
 
-@_inline
+@inline
 def add_triplet(X, G, i, j, k, a, b):
-    """G[i] += a (x_i - x_j) + b (x_i - x_k); G[j] -= a (x_i - x_j); G[k] -= b (x_i - x_k). C-contiguous X and G."""
+    """Add a (x_i - x_j) + b (x_i - x_k) to G[i]; subtract the first term from G[j], the second from G[k].
+
+    X and G are C-contiguous.
+    """
     p = X.shape[1]
     c = 0
     if _VECTORS:

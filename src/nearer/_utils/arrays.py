@@ -1,4 +1,4 @@
-"""Points and the distances that comparisons ask about, in plain numpy."""
+"""Arrays: points, the distances that comparisons ask about, blocks of rows, weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from nearer.errors import InputError
 
+#: larger settings, starts and kernels are refused: sums of their squares must stay finite
+LARGEST = 1e100
 BLOCK_NUMBERS = 1 << 20  # numbers in one temporary array: 8 MB
 
 
@@ -116,3 +118,13 @@ def fitted_to_squares(*configurations: np.ndarray) -> tuple[np.ndarray, ...]:
     # equal columns, however large, must not overflow where the others are tiny
     power = min(-int(np.frexp(spread)[1]) - 1, 1000 - int(np.frexp(largest)[1]))
     return tuple(np.ldexp(points, power) if power else points for points in wide)
+
+
+def relative(weights: np.ndarray) -> np.ndarray:
+    """Return weights as shares of the largest one: the sum of huge weights would overflow.
+
+    >>> relative(np.array([0.0, 1e308, 1e308])).sum()
+    np.float64(2.0)
+    """
+    largest = weights.max(initial=0.0)
+    return weights / largest if largest > 0 else weights

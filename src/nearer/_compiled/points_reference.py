@@ -1,4 +1,4 @@
-"""The kernels in plain numpy: the reference for the tests, and the way any user-written loss runs.
+"""The loops over comparisons in plain numpy: the reference for the tests, and how a user's own loss runs.
 
 Same conventions and the same numbers (to rounding) as `points.py` and `epochs.py`, with the loss as an object and every
 dense term applied densely.
@@ -14,18 +14,18 @@ CHUNK = 65_536  # comparisons at a time, so that memory does not grow with their
 
 
 def ends(Q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Columns i, j, l, k of triplets or quadruplets: d(i, j) < d(l, k)."""
+    """Return the columns i, j, l, k of triplets or quadruplets: d(i, j) < d(l, k)."""
     return Q[:, 0], Q[:, 1], Q[:, 0 if Q.shape[1] == 3 else 2], Q[:, -1]
 
 
 def squared_distances(X: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances of the two pairs of every comparison."""
+    """Return the squared distances of the two pairs of every comparison."""
     i, j, l, k = ends(Q)
     return ((X[i] - X[j]) ** 2).sum(axis=1), ((X[l] - X[k]) ** 2).sum(axis=1)
 
 
 def slopes(X: np.ndarray, Q: np.ndarray, W: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
-    """Sum of weighted losses, and their (q, 2) weighted derivatives by the squared distances."""
+    """Return the sum of weighted losses, and their (q, 2) weighted derivatives by the squared distances."""
     near, far = squared_distances(X, Q)
     values = np.asarray(loss.value(near, far), dtype=np.float64)
     derivatives = np.stack(loss.derivatives(near, far), axis=1).astype(X.dtype, copy=False)
@@ -41,13 +41,13 @@ def scatter(X: np.ndarray, Q: np.ndarray, C: np.ndarray, G: np.ndarray) -> None:
     np.add.at(G, np.concatenate([i, j, l, k]), np.concatenate([near, -near, far, -far]))
 
 
-def value(X: np.ndarray, Q: np.ndarray, W: np.ndarray, loss: Loss) -> float:
-    """Sum of weighted losses."""
+def value(loss: Loss, X: np.ndarray, Q: np.ndarray, W: np.ndarray) -> float:
+    """Return the sum of weighted losses."""
     return sum(slopes(X, Q[at], W[at], loss)[0] for at in _chunks(len(Q)))
 
 
-def gradient(X: np.ndarray, Q: np.ndarray, W: np.ndarray, loss: Loss, G: np.ndarray, C: np.ndarray) -> float:
-    """Sum of weighted losses; adds the gradient to G and, where C is not empty, stores the slopes there."""
+def gradient(loss: Loss, X: np.ndarray, Q: np.ndarray, W: np.ndarray, G: np.ndarray, C: np.ndarray) -> float:
+    """Return the sum of weighted losses; add the gradient to G and, unless C is empty, store the slopes there."""
     total = 0.0
     for at in _chunks(len(Q)):
         part, derivatives = slopes(X, Q[at], W[at], loss)
@@ -59,39 +59,39 @@ def gradient(X: np.ndarray, Q: np.ndarray, W: np.ndarray, loss: Loss, G: np.ndar
 
 
 def sgd(
+    loss: Loss,
     X: np.ndarray,
     Q: np.ndarray,
     W: np.ndarray,
-    loss: Loss,
     steps: np.ndarray,
     batch_size: int,
     log_kept: np.ndarray,
 ) -> float:
-    """One walk over Q: step s is X <- (1 - shrink_s) X - steps[s] * mean gradient of its batch."""
+    """Walk over Q once: step s is X <- (1 - shrink_s) X - steps[s] * mean gradient of its batch."""
     kept = np.exp(np.diff(log_kept)) if len(log_kept) else np.ones(len(steps))
     total = 0.0
     for s, step in enumerate(steps):
         at = slice(s * batch_size, min((s + 1) * batch_size, len(Q)))
         direction = np.zeros_like(X)
-        total += gradient(X, Q[at], W[at], loss, direction, np.empty((0, 2), X.dtype))
+        total += gradient(loss, X, Q[at], W[at], direction, np.empty((0, 2), X.dtype))
         X *= X.dtype.type(kept[s])
         X -= X.dtype.type(step / len(Q[at])) * direction
     return total
 
 
 def svrg(
+    loss: Loss,
     X: np.ndarray,
     S: np.ndarray,
     G: np.ndarray,
     Q: np.ndarray,
     W: np.ndarray,
     C: np.ndarray,
-    loss: Loss,
     step: float,
     batch_size: int,
     shrink: float,
 ) -> float:
-    """One SVRG epoch from X = S: for each batch, X -= step * (mean of grad(X) - grad(S), + G) + shrink * X."""
+    """Run one SVRG epoch from X = S: for each batch, X -= step * (mean of grad(X) - grad(S), + G) + shrink * X."""
     total = 0.0
     for start in range(0, len(Q), batch_size):
         at = slice(start, min(start + batch_size, len(Q)))

@@ -1,0 +1,203 @@
+"""What a fit asks of the process: BLAS on one thread, ctrl-C between two pieces of work, how long numba compiles.
+
+**Threads.** A fit is thousands of small vector operations between compiled loops. BLAS splits those over threads as
+soon as they exceed some ten thousand numbers. This costs more than it saves, and its idle threads then spin and keep
+the cores busy: fits took 3 to 25 times longer. So a fit runs with BLAS on one thread (`one_thread`), and only the few
+decompositions that are large enough to gain get the threads back (`threads_for`). The setting belongs to the process,
+not to a Python thread. Fits that run at the same time share it: the first one saves the user's setting and the last one
+restores it.
+
+**Ctrl-C.** An interruption in the middle of compiled code, or while numba compiles, can leave a process in a state that
+crashes later. So fits note ctrl-C and check for it between two pieces of work (`noting`, `interrupted`).
+
+**Compiling.** numba compiles for several seconds at the first fit on a machine and never again (`compiling`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from types import FrameType
+from typing import Any
+
+#: rows of a square matrix from which its eigenproblem or inverse is worth more than one thread
+LARGE = 4000
+
+
+class _Shared:
+    """The fits under way in this process, and what the threads were set to before the first of them."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running = 0
+        self.before: list[tuple[Any, int]] = []
+
+
+_shared = _Shared()
+if hasattr(os, "register_at_fork"):  # a forked child must not inherit a lock that another thread holds
+    os.register_at_fork(after_in_child=lambda: setattr(_shared, "lock", threading.Lock()))
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> list[Any]:
+    """The BLAS libraries that numpy and scipy call."""
+    import scipy.linalg  # noqa: F401 - scipy brings a BLAS of its own, which must be loaded to be found
+    from threadpoolctl import ThreadpoolController
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Run the block with BLAS on one thread; also usable as a decorator.
+
+    >>> with one_thread():
+    ...     [library.num_threads for library in _libraries() if library.num_threads != 1]
+    []
+    """
+    with _shared.lock:
+        if _shared.running == 0:
+            _shared.before = [(library, library.num_threads) for library in _libraries()]
+            _limit()
+        _shared.running += 1
+    try:
+        yield
+    finally:
+        with _shared.lock:
+            _shared.running -= 1
+            if _shared.running == 0:
+                _restore()
+                _shared.before = []
+
+
+@contextmanager
+def threads_for(rows: int) -> Iterator[None]:
+    """Run a decomposition of a matrix of this many rows on one thread, or on the user's if it is large."""
+    if rows < LARGE:
+        with one_thread():
+            yield
+        return
+    with _shared.lock:
+        _restore()
+    try:
+        yield
+    finally:
+        with _shared.lock:
+            if _shared.running:
+                _limit()
+
+
+def _limit() -> None:
+    for library, _ in _shared.before:
+        library.set_num_threads(1)
+
+
+def _restore() -> None:
+    for library, count in _shared.before:
+        library.set_num_threads(count)
+
+
+class _Note:
+    """Whether ctrl-C was pressed, and whether anyone has acted on it."""
+
+    pressed = False
+    seen = False
+
+
+_note: _Note | None = None
+
+
+def interrupted() -> bool:
+    """Return whether ctrl-C was pressed within `noting`; who asks must end its work then."""
+    if _note is None or threading.current_thread() is not threading.main_thread():
+        return False
+    _note.seen = _note.seen or _note.pressed
+    return _note.pressed
+
+
+@contextmanager
+def noting() -> Iterator[None]:
+    """Note the first ctrl-C for `interrupted` instead of raising; a second one interrupts at once.
+
+    If nobody asked after it was pressed, it interrupts when the block ends. Blocks may be nested. Where ctrl-C is
+    ignored, has a handler already, or never arrives (outside the main thread), nothing changes.
+    """
+    global _note
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or _note is not None or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    note = _note = _Note()
+
+    def press(number: int, frame: FrameType | None) -> None:
+        if note.pressed:
+            raise KeyboardInterrupt
+        note.pressed = True
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        _note = None
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if note.pressed and not note.seen:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupt_between() -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether ctrl-C was pressed; raise KeyboardInterrupt at the end if it was.
+
+    >>> with interrupt_between() as pressed:
+    ...     pressed()
+    False
+    """
+    pressed = False
+
+    def look() -> bool:  # remains true after the block, for those who catch what it raises
+        nonlocal pressed
+        pressed = pressed or interrupted()
+        return pressed
+
+    with noting():
+        yield look
+        if look():
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def compiling(on_start: Callable[[], object] | None = None) -> Iterator[Callable[[], float]]:
+    """Watch numba compile; what is yielded gives the seconds that went into it so far.
+
+    Loops that come from the cache on disk do not count: numba tells of those that it compiles.
+
+    >>> with compiling() as seconds:
+    ...     pass
+    >>> seconds()
+    0.0
+    """
+    from numba.core.event import Listener, install_listener
+
+    class Clock(Listener):
+        seconds, depth, began = 0.0, 0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:  # a loop compiles the functions it calls within its own time
+                self.began = time.perf_counter()
+                if on_start is not None:
+                    on_start()
+            self.depth += 1
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                self.seconds += time.perf_counter() - self.began
+
+    clock = Clock()
+    with install_listener("numba:compile", clock):
+        yield lambda: clock.seconds

@@ -1,0 +1,113 @@
+"""The table of estimators: one row serves `nearer.X`, model files, `nearer fit --model` and the API pages.
+
+To add an estimator, write its module and add a row to `ESTIMATORS`. Its module is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+
+class Registration(NamedTuple):
+    """One estimator: where it is, what it is for, and how users reach it."""
+
+    name: str
+    module: str
+    #: one line for the overview of the API
+    about: str
+    #: its page in docs/api
+    page: str
+    #: what `nearer fit --model` calls it; None if the command line does not fit it
+    model: str | None = None
+    #: the options of `nearer fit` by the parameters that they set
+    options: Mapping[str, str] = {}
+    #: False if it is found in its own package only, not as `nearer.X`
+    at_root: bool = True
+
+
+_BUDGET = {"max_epochs": "max_epochs", "max_seconds": "max_seconds", "tol": "tol"}
+
+ESTIMATORS = (
+    Registration(
+        "OrdinalEmbedding",
+        "nearer.ordinal",
+        "points from comparisons",
+        "ordinal.md",
+        "embedding",
+        {
+            "n_components": "dim",
+            "loss": "loss",
+            "solver": "solver",
+            "l2": "l2",
+            "n_init": "restarts",
+            "n_jobs": "jobs",
+            **_BUDGET,
+        },
+    ),
+    Registration(
+        "RelativeKernel",
+        "nearer.kernels.relative",
+        "a positive semidefinite kernel from comparisons",
+        "kernels.md",
+        "kernel",
+        {"loss": "loss", "trace_penalty": "trace_penalty", "max_rank": "rank", **_BUDGET},
+    ),
+    Registration(
+        "OnlineKernel",
+        "nearer.kernels.online",
+        "such a kernel, learned from one answer at a time",
+        "kernels.md",
+        "online",
+        {
+            "update": "update",
+            "step": "step",
+            "max_step": "max_step",
+            "passes": "passes",
+            "trace_penalty": "trace_penalty",
+            "rank": "rank",
+        },
+    ),
+    Registration(
+        "AUCClassifier",
+        "nearer.pairwise.auc",
+        "scores that rank the rows of one class above those of the other",
+        "pairwise.md",
+    ),
+    Registration(
+        "PairwiseLearner",
+        "nearer.pairwise.learner",
+        "scores, rankings and distances from pairs of rows",
+        "pairwise.md",
+    ),
+    Registration(
+        "FeatureMap",
+        "nearer.features",
+        "places objects that were never compared, by their features",
+        "features.md",
+    ),
+    Registration(
+        "Selector", "nearer.active.selector", "which question to ask next", "active.md", at_root=False
+    ),
+)
+BY_NAME = {row.name: row for row in ESTIMATORS}
+#: the estimators of `nearer fit --model`
+BY_MODEL = {row.model: row for row in ESTIMATORS if row.model is not None}
+#: packages whose dataclasses may be part of a saved model, and the modules that list those in `__all__`
+PARTS = {
+    "active": "nearer.active",
+    "kernels": "nearer.kernels._forms",
+    "losses": "nearer.losses",
+    "pairwise": "nearer.pairwise._saved",
+    "solvers": "nearer.solvers",
+}
+
+
+def estimator_class(name: str) -> Any:
+    """Return the class of a registered estimator.
+
+    >>> estimator_class("FeatureMap").__name__
+    'FeatureMap'
+    """
+    return getattr(import_module(BY_NAME[name].module), name)

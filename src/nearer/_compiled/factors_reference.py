@@ -34,7 +34,11 @@ def step_length(
 
 
 def loss_of(rule: int, excess: float, margin: float) -> float:
-    """Return `factors.loss_of`; a single call is not worth compiling."""
+    """Return `factors.loss_of`.
+
+    >>> loss_of(GNMDS, -0.25, 1.0)
+    0.75
+    """
     return float(softplus(excess)) if rule == STE else max(excess + margin, 0.0)
 
 

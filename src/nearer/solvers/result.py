@@ -161,8 +161,10 @@ class Progress:
     parameters
         What is being learned (points, weights, ...), to look at: copy them to keep or to change them. They are worked
         out when first asked for.
-
-    `points` and `w` are other names for `parameters`, `loss` for `objective` and `steps` for `evaluations`.
+    points, w
+        Other names for `parameters`.
+    steps, loss : int, float
+        Other names for `evaluations` and `objective`.
 
     Examples
     --------

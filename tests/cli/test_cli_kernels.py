@@ -306,11 +306,11 @@ def test_bad_input_is_one_sentence(run, models, tmp_path, monkeypatch, options, 
 def test_pictures_that_a_model_does_not_have(run, answers, fitted):
     run("fit", answers, "--model", "online", "--out", "online.nearer")
     refused = run("plot", "online.nearer", "--what", "steps")
-    assert (
-        "online.nearer: an online kernel takes one step an answer and has no steps to draw" in refused.stderr
-    )
+    assert refused.exit_code == 2
+    assert all(part in refused.stderr for part in ("online.nearer", "steps", "leave out --what"))
     refused = run("plot", fitted / "model.nearer", "--dim", 3)
-    assert "--dim is for kernels, and this embedding has 2 dimensions" in refused.stderr
+    assert refused.exit_code == 2
+    assert all(part in refused.stderr for part in ("--dim", "2 dimensions", "leave it out"))
     assert "--dim is about the map" in run("plot", "online.nearer", "--what", "steps", "--dim", 2).stderr
     assert "--dim is 20, but" in run("plot", "online.nearer", "--dim", 20).stderr
     run("fit", answers, "--model", "kernel", "--trace-penalty", 0.1, "--out", "kernel.nearer")

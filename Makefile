@@ -4,11 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test coverage lint docs bench clean
 
 help:
 	@echo "make demo    the map of Europe from 2,000 noisy comparisons"
-	@echo "make test    all tests, with coverage"
+	@echo "make test    all tests"
+	@echo "make coverage  all tests, with coverage"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    the documentation site, strict, into site/"
 	@echo "make bench   the benchmarks, resumable (needs NEARER_DATA for the real data)"
@@ -32,6 +33,9 @@ demo: $(VENV)/.core
 	$(BIN)/nearer demo --out nearer-demo.html
 
 test: $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses auto
+
+coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=term
 
 lint: $(VENV)/.dev

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,35 +30,40 @@ def by_data(rows: Results, settings: dict[str, Any]) -> dict[str, Results]:
 
 
 def values(found: Results, rival: str, what: str) -> list[float]:
-    """Error or seconds of a rival on every split; empty where it failed or was given up."""
-    there = [results[rival].get(what) for results in found]
+    """Return error or seconds of a rival on every split; empty if it failed or did not run on some."""
+    there = [results.get(rival, {}).get(what) for results in found]
     return [] if None in there else there  # type: ignore[return-value]
 
 
+def measured(found: Results, rivals: Iterable[str]) -> list[str]:
+    """Return those of some rivals that finished every split of a data set."""
+    return [rival for rival in rivals if values(found, rival, "error")]
+
+
 def mean_error(found: Results, rival: str) -> float:
-    """Return the mean held-out error of a rival; infinity where it did not finish every split."""
+    """Return the mean held-out error of a rival; infinity if it did not finish every split."""
     errors = values(found, rival, "error")
     return float(np.mean(errors)) if errors else np.inf
 
 
 def best_peer(found: Results, settings: dict[str, Any]) -> str | None:
-    """The estimator of cblearn with the smallest mean error among those that finished every split."""
-    finished = [name for name in settings["cblearn"] if values(found, name, "error")]
+    """Return the estimator of cblearn with the smallest mean error among those that finished every split."""
+    finished = measured(found, settings["cblearn"])
     return min(finished, key=lambda name: mean_error(found, name), default=None)
 
 
-def equal_peer(found: Results, settings: dict[str, Any], best: str) -> str:
-    """The quickest estimator of cblearn that is as good as its best one."""
+def equal_peer(found: Results, settings: dict[str, Any], best: str, clock: str = "seconds") -> str:
+    """Return the quickest estimator of cblearn whose error is within `TOLERANCE` of that of its best one."""
     limit = mean_error(found, best) + TOLERANCE
     good = [name for name in settings["cblearn"] if mean_error(found, name) <= limit]
-    return min(good, key=lambda name: float(np.median(values(found, name, "seconds"))))
+    return min(good, key=lambda name: float(np.median(values(found, name, clock))))
 
 
 def summarise(rows: Results, settings: dict[str, Any]) -> list[Table]:
-    """The checks, the data sets, and a table of errors and times for each."""
+    """Return the checks, a table of errors and times for each data set, and the failures."""
     data = by_data(rows, settings)
     lines = [line for name, found in data.items() for line in _checks(name, found, settings)]
-    tables = [_table(name, found, settings) for name, found in data.items()]
+    tables = [error_table(name, found, settings, note=_chosen(found)) for name, found in data.items()]
     return [checks(lines), *tables, _failures(data, settings)]
 
 
@@ -87,7 +92,7 @@ def _auto_check(name: str, found: Results, best: str) -> Line:
 
 
 def _speed_checks(name: str, found: Results, settings: dict[str, Any], best: str) -> Iterator[Line]:
-    """How many times faster ours are than cblearn's best, and than its quickest as good as that."""
+    """Yield how many times faster ours are than cblearn's best, and than its quickest of equal accuracy."""
     for ours, called in ((DEFAULT, "default"), (BRIEF, BRIEF)):
         as_good = mean_error(found, ours) <= mean_error(found, best) + TOLERANCE
         for peer in dict.fromkeys((best, equal_peer(found, settings, best))):
@@ -101,26 +106,28 @@ def _speed_checks(name: str, found: Results, settings: dict[str, Any], best: str
 
 
 def title(name: str, settings: dict[str, Any]) -> str:
-    """Return what a data set's table and panel are called."""
+    """Return the title of a data set's table and panel."""
     if name in settings["human"]:
         return f"{name}: p = {settings['human'][name]}"
     size = settings["planted"][name]
     return f"{name}: n = {size['n']:,}, p = {size['p']}, {size['train']:,} noise-free triplets"
 
 
-def _table(name: str, found: Results, settings: dict[str, Any]) -> Table:
-    columns = ["rival", "held-out error, mean ± standard error", "seconds, median (quartiles)"]
-    table = Table(f"{title(name, settings)}; {len(found)} splits", columns)
-    rivals = [*settings["ours"], *settings["cblearn"]]
-    rivals = [rival for rival in rivals if values(found, rival, "error")]
+def error_table(
+    name: str, found: Results, settings: dict[str, Any], clock: str = "seconds", note: str = ""
+) -> Table:
+    """Return the errors and times of all rivals on a data set."""
+    unit = {"seconds": "seconds", "cpu_seconds": "processor seconds"}[clock]
+    columns = ["rival", "held-out error, mean ± standard error", f"{unit}, median (quartiles)"]
+    table = Table(f"{title(name, settings)}; {len(found)} splits", columns, note=note)
+    rivals = measured(found, [*settings["ours"], *settings["cblearn"]])
     means = [mean_error(found, rival) for rival in rivals]
     texts = [
         f"{mean:.4f} ± {standard_error(found, rival):.4f}" for rival, mean in zip(rivals, means, strict=True)
     ]
     for rival, text in zip(rivals, best_in_bold(texts, means), strict=True):
         shown = rival if rival in settings["ours"] else f"cblearn {rival}"
-        table.add(shown, text, spread(values(found, rival, "seconds")))
-    table.note = _chosen(found)
+        table.add(shown, text, spread(values(found, rival, clock)))
     return table
 
 
@@ -131,7 +138,7 @@ def standard_error(found: Results, rival: str) -> float:
 
 
 def _chosen(found: Results) -> str:
-    """What loss="auto" chose, and how often."""
+    """Return what loss="auto" chose, and how often."""
     picks = [results[AUTO]["chose"] for results in found if "chose" in results[AUTO]]
     texts = [", ".join(f"{key} {value}" for key, value in pick.items()) for pick in picks]
     counts = {text: texts.count(text) for text in sorted(set(texts))}
@@ -151,14 +158,14 @@ def _failures(data: dict[str, Results], settings: dict[str, Any]) -> Table:
 
 
 def draw(rows: Results, settings: dict[str, Any]) -> dict[str, Figure]:
-    """Held-out error against fit time, a panel a data set: the lower left corner is where one wants to be."""
+    """Draw held-out error against fit time, one panel per data set: the lower left corner is best."""
     data = by_data(rows, settings)
     if not data:
         return {}
     figure, axes = grid(len(data), columns=3, size=(4.4, 3.8))
     for ax, (name, found) in zip(axes, data.items(), strict=True):
         for side, rivals in enumerate((list(settings["ours"]), settings["cblearn"])):
-            drawn = [rival for rival in rivals if values(found, rival, "error")]
+            drawn = measured(found, rivals)
             named = {DEFAULT, AUTO} if side == 0 else _frontier(found, drawn)
             for rival in drawn:
                 _draw_point(ax, found, rival, side, rival if rival in named else "")
@@ -169,7 +176,7 @@ def draw(rows: Results, settings: dict[str, Any]) -> dict[str, Figure]:
 
 
 def _frontier(found: Results, rivals: list[str]) -> set[str]:
-    """Those that no other one beats in both error and time."""
+    """Return the rivals that no other one beats in both error and time."""
     place = {r: (mean_error(found, r), float(np.median(values(found, r, "seconds")))) for r in rivals}
     return {
         r for r in rivals if not any(place[o][0] < place[r][0] and place[o][1] < place[r][1] for o in rivals)
@@ -177,7 +184,7 @@ def _frontier(found: Results, rivals: list[str]) -> set[str]:
 
 
 def _draw_point(ax: Axes, found: Results, rival: str, side: int, label: str) -> None:
-    """Medians, with whiskers between the quartiles."""
+    """Draw medians, with whiskers between the quartiles."""
     seconds, errors = values(found, rival, "seconds"), values(found, rival, "error")
     x, y = float(np.median(seconds)), float(np.median(errors))
     colour = PALETTE[side]

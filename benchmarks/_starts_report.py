@@ -8,18 +8,23 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks._figures import MARKERS, PALETTE, grid, log_scale, tidy_chart
-from benchmarks._peers_report import TOLERANCE, by_data, mean_error, standard_error, title, values
-from benchmarks._tables import Table, best_in_bold, digits, spread
+from benchmarks._peers_report import (
+    TOLERANCE,
+    best_peer,
+    by_data,
+    equal_peer,
+    error_table,
+    mean_error,
+    measured,
+    title,
+    values,
+)
+from benchmarks._tables import Table, digits
 
 Results = list[dict[str, Any]]
 
 ONE, TEN = "nearer", "nearer, 10 starts"
 THEIR_ONE, THEIR_TEN = "SOE, 1 start", "SOE"
-
-
-def measured(found: Results, names: Any) -> list[str]:
-    """Return those of some rivals that finished every split of a data set."""
-    return [name for name in names if all(name in one for one in found) and values(found, name, "error")]
 
 
 def times(found: Results, rival: str, ours: str) -> float | None:
@@ -31,22 +36,25 @@ def times(found: Results, rival: str, ours: str) -> float | None:
     )
 
 
-def best_of_theirs(found: Results, settings: dict[str, Any]) -> str:
-    """Return the estimator of cblearn with the least mean error."""
-    return min(measured(found, settings["cblearn"]), key=lambda name: mean_error(found, name))
-
-
 def quickest_equal(found: Results, settings: dict[str, Any]) -> str:
     """Return the quickest estimator of cblearn whose error is within `TOLERANCE` of its best."""
-    limit = mean_error(found, best_of_theirs(found, settings)) + TOLERANCE
-    good = [name for name in measured(found, settings["cblearn"]) if mean_error(found, name) <= limit]
-    return min(good, key=lambda name: float(np.median(values(found, name, "cpu_seconds"))))
+    best = best_peer(found, settings)
+    assert best is not None
+    return equal_peer(found, settings, best, "cpu_seconds")
 
 
 def summarise(rows: Results, settings: dict[str, Any]) -> list[Table]:
     """Return the ratios of times, then errors and times on every data set."""
     data = by_data(rows, settings)
-    return [_ratios(data, settings), *(_table(name, found, settings) for name, found in data.items())]
+    tables = [
+        error_table(name, found, settings, "cpu_seconds", _left_out(settings["left_out"].get(name)))
+        for name, found in data.items()
+    ]
+    return [_ratios(data, settings), *tables]
+
+
+def _left_out(rivals: list[str] | None) -> str:
+    return f"Left out, as slow and far behind in `peers_ordinal`: {', '.join(rivals)}." if rivals else ""
 
 
 def _ratios(data: dict[str, Results], settings: dict[str, Any]) -> Table:
@@ -66,24 +74,6 @@ def _ratios(data: dict[str, Results], settings: dict[str, Any]) -> Table:
         "Equal numbers of starts do not mean equal errors: the tables below have them. *Quickest of equal "
         f"accuracy*: cblearn's quickest estimator with a mean error within {TOLERANCE} of its best, "
         "against our default."
-    )
-    return table
-
-
-def _table(name: str, found: Results, settings: dict[str, Any]) -> Table:
-    columns = ["rival", "held-out error, mean ± standard error", "processor seconds, median (quartiles)"]
-    table = Table(f"{title(name, settings)}; {len(found)} splits", columns)
-    rivals = measured(found, [*settings["ours"], *settings["cblearn"]])
-    means = [mean_error(found, rival) for rival in rivals]
-    errors = [
-        f"{mean:.4f} ± {standard_error(found, rival):.4f}" for rival, mean in zip(rivals, means, strict=True)
-    ]
-    for rival, text in zip(rivals, best_in_bold(errors, means), strict=True):
-        shown = rival if rival in settings["ours"] else f"cblearn {rival}"
-        table.add(shown, text, spread(values(found, rival, "cpu_seconds")))
-    left_out = settings["left_out"].get(name)
-    table.note = (
-        f"Left out, as slow and far behind in `peers_ordinal`: {', '.join(left_out)}." if left_out else ""
     )
     return table
 

@@ -1,8 +1,9 @@
-"""Prove that a refactoring gives the same answers, and show what it does to times.
+"""Check that a refactoring keeps all answers, and show what it does to times and lines of code.
 
 python benchmarks/same_answers.py record --out before.npz        # with the old nearer on PYTHONPATH
 python benchmarks/same_answers.py compare before.npz             # with the new one: exit code 1 if answers differ
 python benchmarks/same_answers.py times --against OLD_CHECKOUT   # old and new in turns, in fresh processes
+python benchmarks/same_answers.py lines --against OLD_CHECKOUT   # lines of code per folder, old and new
 
 It uses only documented names of `nearer`, so that this one file serves both checkouts.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # last: PYTHONPATH says which nearer is imported
 
 from benchmarks._same import compare as comparing
+from benchmarks._same import lines as counting
 from benchmarks._same import record as recording
 from benchmarks._same import times as timing
 from benchmarks._same.case import RTOL, source_folder
@@ -37,7 +39,11 @@ def parser() -> argparse.ArgumentParser:
     for one in (record, compare):
         one.add_argument("--slowest", type=int, default=0, metavar="N", help="list the N slowest cases")
     times = actions.add_parser("times", help="time old and new in turns")
-    times.add_argument("--against", type=Path, required=True, help="checkout of the old code")
+    lines = actions.add_parser(
+        "lines", help="count lines of code, without blank lines, comments and docstrings"
+    )
+    for one in (times, lines):
+        one.add_argument("--against", type=Path, required=True, help="checkout of the old code")
     times.add_argument("--turns", type=int, default=7, help="turns per case (default: %(default)s)")
     for one in (record, compare, times):
         one.add_argument("--only", default="", metavar="PATTERN", help="parts of the names of cases: a|b")
@@ -86,6 +92,12 @@ def times(options: argparse.Namespace) -> int:
     return 0
 
 
+def lines(options: argparse.Namespace) -> int:
+    """Print the lines of code per folder, old and new."""
+    print(counting.table(options.against.resolve(), Path(__file__).resolve().parents[1]))
+    return 0
+
+
 def clock(options: argparse.Namespace) -> int:
     """Print the seconds of one fit."""
     print(timing.clock(options.work))
@@ -106,7 +118,8 @@ def _run(options: argparse.Namespace) -> dict[str, recording.Arrays]:
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks."""
     options = parser().parse_args(arguments)
-    return {"record": record, "compare": compare, "times": times, "clock": clock}[options.action](options)
+    actions = {"record": record, "compare": compare, "times": times, "lines": lines, "clock": clock}
+    return actions[options.action](options)
 
 
 if __name__ == "__main__":

@@ -145,7 +145,7 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert f"within {100 * calibration._IN_DOUBT:g}% of the lowest error" in text
     assert calibration.CLOSER == 0.01  # "a hundredth of `tol`"
     assert calibration._HELD_OUT == 0.1  # "a tenth"
-    assert ordinal._GO_ON.name == "svrg"  # "continues from their points with SVRG-SBB alone"
+    assert ordinal._WARM.name == "svrg"  # "continues from their points with SVRG-SBB alone"
     order = [f"`{name}`" for name in ordinal._ORDER]
     assert f"done for {', '.join(order[:-1])} and {order[-1]}." in text
 

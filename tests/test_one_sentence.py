@@ -1,13 +1,17 @@
 """Mistakes that are answered with one sentence instead of a crash or a silent failure."""
 
+import copy
 import gzip
+import pickle
+import re
 
 import numpy as np
 import pytest
 
 from nearer import Comparisons, OrdinalEmbedding, datasets, losses, plotting, save
 from nearer.cli._wording import in_options
-from nearer.errors import InputError
+from nearer.errors import InputError, ModelFileError, Place, Suggestion
+from tests.refusals import refused, says
 
 ANSWERS = datasets.planted(12, 2, 300, random_state=0).comparisons
 
@@ -31,7 +35,7 @@ def test_a_start_that_leads_nowhere_is_refused(init, sentence):
 
 @pytest.mark.parametrize("seed", ["x", -1, 1.5])
 def test_a_bad_seed_is_named(seed):
-    with pytest.raises(InputError, match="random_state must be"):
+    with refused(repr(seed), parameter="random_state"):
         quick(random_state=seed).fit(ANSWERS)
 
 
@@ -44,12 +48,12 @@ def test_what_is_no_array_is_told_its_reader():
 
 
 def test_noise_of_an_unknown_name_is_named():
-    with pytest.raises(InputError, match=r"noise must be .* not 'foo'"):
+    with refused("'foo'", parameter="noise"):
         datasets.planted(10, 2, 10, noise="foo")
 
 
 def test_a_share_that_is_a_word_is_refused():
-    with pytest.raises(InputError, match="test_size=half"):
+    with refused("'half'", parameter="test_size"):
         ANSWERS.split(test_size="half")
 
 
@@ -90,6 +94,53 @@ def test_partial_fit_keeps_automatic_choices():
     assert (model.partial_fit(ANSWERS.head(50)).loss_, model.l2_) == before
 
 
-def test_advice_without_an_option_is_left_out():
-    message = "(NA and None count as empty unless names=[...] lists them); correct this row"
-    assert in_options(message, ["--invalid"]) == "(NA and None count as empty); correct this row"
+ERROR = InputError(
+    "holds an empty cell",
+    parameter="first_index",
+    place=Place("a.csv", line=3, column="near"),
+    remedy=["correct it", Suggestion("names", [...]), Suggestion("invalid", "drop", "to leave it out")],
+)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+@pytest.mark.parametrize(
+    "error", [ERROR, ModelFileError("damaged", place=Place("a.nearer")), InputError("plain")]
+)
+def test_fields_survive_copies(again, error):
+    copied = again(error)
+    assert type(copied) is type(error)
+    assert copied.__dict__ == error.__dict__
+    assert str(copied) == str(error)
+
+
+def test_a_sentence_is_made_of_the_fields():
+    says(
+        ERROR,
+        "empty cell",
+        parameter="first_index",
+        file="a.csv",
+        line=3,
+        column="near",
+        offers=["names", "invalid"],
+    )
+    assert str(ERROR).endswith("correct it, pass names=[...], or invalid='drop' to leave it out")
+    elsewhere = InputError("is odd", place=Place(row=3)).within("b.csv")
+    assert (elsewhere.place.file, elsewhere.place.row) == ("b.csv", 3)
+    assert ERROR.within("b.csv").place.file == "a.csv"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            ["--invalid"],
+            "first_index holds an empty cell; correct it, or pass --invalid drop to leave it out",
+        ),
+        (["--first-index"], "--first-index holds an empty cell; correct it"),
+        (["--json"], "--first-index holds .* --invalid drop to leave it out .options of nearer convert"),
+    ],
+)
+def test_a_command_words_fields_as_its_options(options, expected):
+    worded = in_options(ERROR, options)
+    assert re.match("a.csv, line 3, column 'near': " + expected, worded)
+    assert "names=" not in worded

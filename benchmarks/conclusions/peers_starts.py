@@ -10,7 +10,7 @@ from benchmarks._starts_report import (
     TEN,
     THEIR_ONE,
     THEIR_TEN,
-    best_of_theirs,
+    best_peer,
     measured,
     quickest_equal,
     times,
@@ -22,7 +22,7 @@ Results = list[dict[str, Any]]
 
 def as_good(found: Results, settings: dict[str, Any]) -> bool:
     """Whether our default is within `TOLERANCE` of cblearn's best."""
-    return mean_error(found, ONE) <= mean_error(found, best_of_theirs(found, settings)) + TOLERANCE
+    return mean_error(found, ONE) <= mean_error(found, best_peer(found, settings)) + TOLERANCE
 
 
 def quickest(rows: Rows, settings: dict[str, Any]) -> dict[str, float]:

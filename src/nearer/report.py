@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a fit: the map, how it came about, and how far to trust it."""
+"""Write one self-contained HTML page about a fit: the map, how it was found, and how far to trust it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-import nearer
+from nearer import __version__
 from nearer._fitting.models import STOP_REASONS, at_chance, effort, is_kernel, is_online, map_of, share_on_map
 from nearer._utils.files import replacing
 from nearer._utils.text import counted, readable_seconds
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Fact(NamedTuple):
-    """A number worth a large print, its name, and a word of explanation."""
+    """A number shown in large print, its name and a short explanation."""
 
     name: str
     value: str
@@ -52,18 +52,18 @@ def write_report(
     Parameters
     ----------
     path : path of the file
-        Replaced when the whole page has been written, never left half done.
+        Replaced only after the whole page has been written.
     estimator : fitted OrdinalEmbedding, RelativeKernel or OnlineKernel
-        What the page is about.
+        The model to describe.
     train, test : Comparisons, optional
-        The comparisons it was fitted to (counts, conflicts, share that holds) and those it has not seen
+        The comparisons it was fitted to (counts, conflicts, training accuracy) and those it has not seen
         (held-out accuracy).
     title : str
         Heading of the page.
     figures : dict of heading -> matplotlib Figure, optional
         Further pictures, shown before the map.
     n_components : int
-        Dimensions in which a kernel is drawn; an embedding has its own.
+        Dimensions in which a kernel is drawn; an embedding is drawn in those it has.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def render_report(
     figures: Mapping[str, Figure] | None = None,
     n_components: int = 2,
 ) -> str:
-    """The page of `write_report` as a string."""
+    """Return the page of `write_report` as a string."""
     template = resources.files("nearer").joinpath("templates", "report.html").read_text(encoding="utf-8")
     points = map_of(estimator, n_components)
     return Template(template).substitute(
@@ -103,7 +103,7 @@ def render_report(
         summary=escape(f"{_size(estimator, points)}; {_ending(estimator)}."),
         facts="".join(map(_fact_html, _facts(estimator, points, train, test))),
         sections=_pictures(estimator, points, figures or {}) + _tables(estimator),
-        version=escape(nearer.__version__),
+        version=escape(__version__),
         date=datetime.now().strftime("%Y-%m-%d %H:%M"),
     )
 
@@ -224,7 +224,7 @@ def _table_html(rows: Mapping[str, Any]) -> str:
 
 
 def flattened(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, Any]]:
-    """Rows of a table from nested dictionaries.
+    """Yield the rows of a table from nested dictionaries.
 
     >>> dict(flattened({"loss": "ste", "held out": {"ste": 0.1, "soe": 0.2}}))
     {'loss': 'ste', 'held out: ste': 0.1, 'held out: soe': 0.2}
@@ -238,7 +238,7 @@ def flattened(values: Mapping[str, Any], before: str = "") -> Iterable[tuple[str
 
 
 def shown(value: Any) -> str:
-    """A setting as a reader wants it: short numbers, names without quotes.
+    """Return a setting as text: short numbers, names without quotes.
 
     >>> shown(0.123456789), shown(None), shown([1, "two"]), shown(1e-4)
     ('0.12346', 'none', '1, two', '0.0001')
@@ -255,7 +255,7 @@ def shown(value: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What the numbers were computed with.
+    """Return the versions of nearer, Python and the packages that compute.
 
     >>> sorted(versions())
     ['nearer', 'numba', 'numpy', 'platform', 'python', 'scikit-learn', 'scipy']
@@ -263,7 +263,7 @@ def versions() -> dict[str, str]:
     packages = {"numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba"}
     found = {name: import_module(module).__version__ for name, module in packages.items()}
     return {
-        "nearer": nearer.__version__,
+        "nearer": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         **found,

@@ -14,7 +14,7 @@ sys.path.insert(
 )  # benchmarks is a folder of the repository, not of the package
 
 from benchmarks import same_answers
-from benchmarks._same import around, compare, embeddings, kernels, pairs, record, times
+from benchmarks._same import around, compare, embeddings, kernels, lines, pairs, record, times
 from benchmarks._same.case import RTOL, Case, public
 from nearer import active, losses, solvers
 
@@ -159,7 +159,15 @@ def test_old_and_new_take_turns(monkeypatch):
 
 
 def test_examples_in_docstrings():
-    for module in (compare, times):
+    for module in (compare, lines, times):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0
+
+
+def test_lines_without_code_do_not_count():
+    code = "def f():\n    return (\n        1\n    )\n"
+    documented = '"""About."""\n\n# why\n' + code.replace(
+        ":\n", ':\n    """Return one.\n\n    Always.\n    """\n'
+    )
+    assert lines.code_lines(code) == lines.code_lines(documented) == 4

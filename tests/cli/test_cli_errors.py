@@ -167,7 +167,9 @@ def test_the_hint_at_a_missing_header_is_a_part_of_the_sentence(run, tmp_path):
     (tmp_path / "tea.csv").write_text(TABLES["tea.csv"])
     assert_one_sentence(
         run("fit", "tea.csv", "--columns", "anchor=city"),
-        "the columns are 'tea', 'coffee', 'cars'; or pass --no-header if this line is a comparison",
+        "--columns names 'city'",
+        "'tea', 'coffee', 'cars'",
+        "pass --no-header if",
     )
 
 
@@ -186,13 +188,13 @@ def test_settings_are_called_as_they_are_typed(run, fitted, options, part):
 def test_what_is_for_tables_is_called_as_it_is_typed(run, tmp_path):
     run("simulate", "--comparisons", 10, "--out", "a.npz")
     refused = run("convert", "a.npz", "b.csv", "--zero", "second")
-    assert_one_sentence(refused, "a.npz: --columns, --zero, --coding and --codes are for tables")
-    assert_one_sentence(run("convert", "a.npz", "b.csv", "--no-header"), "a.npz: --header is for csv")
+    assert_one_sentence(refused, "a.npz: --zero ")
+    assert_one_sentence(run("convert", "a.npz", "b.csv", "--no-header"), "a.npz: --header ")
 
 
 def test_too_few_answers_to_hold_some_out(run, tmp_path):
     (tmp_path / "one.csv").write_text(TABLES["one.csv"])
-    assert_one_sentence(run("fit", "one.csv"), "one.csv: ", "--test-size 0 fits to all of them")
+    assert_one_sentence(run("fit", "one.csv"), "one.csv: ", "--test-size 0")
     assert run("fit", "one.csv", "--test-size", 0).exit_code == 0
 
 

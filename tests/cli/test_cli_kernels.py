@@ -306,11 +306,11 @@ def test_bad_input_is_one_sentence(run, models, tmp_path, monkeypatch, options, 
 def test_pictures_that_a_model_does_not_have(run, answers, fitted):
     run("fit", answers, "--model", "online", "--out", "online.nearer")
     refused = run("plot", "online.nearer", "--what", "steps")
-    assert (
-        "online.nearer: an online kernel takes one step an answer and has no steps to draw" in refused.stderr
-    )
+    assert refused.exit_code == 2
+    assert all(part in refused.stderr for part in ("online.nearer", "steps", "leave out --what"))
     refused = run("plot", fitted / "model.nearer", "--dim", 3)
-    assert "--dim is for kernels, and this embedding has 2 dimensions" in refused.stderr
+    assert refused.exit_code == 2
+    assert all(part in refused.stderr for part in ("--dim", "2 dimensions", "leave it out"))
     assert "--dim is about the map" in run("plot", "online.nearer", "--what", "steps", "--dim", 2).stderr
     assert "--dim is 20, but" in run("plot", "online.nearer", "--dim", 20).stderr
     run("fit", answers, "--model", "kernel", "--trace-penalty", 0.1, "--out", "kernel.nearer")
@@ -356,7 +356,7 @@ def test_a_report_draws_a_kernel_in_the_dimensions_wanted(answers):
 def test_ctrl_c_keeps_what_was_learned_and_it_can_go_on(start, process, tmp_path):
     process("simulate", "--objects", 60, "--comparisons", 300_000, "--noise", 0.2, "--out", "many.csv")
     fit = start("fit", "many.csv", "--model", "online", "--test-size", 0, "--json")
-    fit.screen.wait_for(r" [1-9]\d+/300000")
+    fit.screen.wait_for(r" [1-9]\d?%")
     fit.send_signal(signal.SIGINT)
     facts = json.loads(fit.stdout.read())
     assert fit.wait(timeout=60) == 130

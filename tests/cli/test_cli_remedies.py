@@ -258,7 +258,7 @@ def test_codes(run, tmp_path):
     assert good.exit_code == 0
     for codes, part in [
         ("first=f", "second"),
-        ("first=f,second=f", "stands for two answers"),
+        ("first=f,second=f", "--codes has 'f' for two answers"),
         ("left=f,right=j", "--codes has the key 'left'"),
         ("first=f,second=j,third=k", "third"),
         ("f,j", "write answer=code pairs"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,12 @@ TEXTS = {
 }
 
 
+@cache
+def fitted_to_numbers(name):
+    make, target, _ = ESTIMATORS[name]
+    return make().fit(np.column_stack([AGE, Y]), target)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("case", TEXTS)
 def test_cells_are_named(name, case):
@@ -51,7 +58,7 @@ def test_cells_are_named(name, case):
     X, message = TEXTS[case]
     with pytest.raises(InputError, match=message):
         make().fit(X, target)
-    fitted = make().fit(np.column_stack([AGE, Y]), target)
+    fitted = fitted_to_numbers(name)
     warned = pytest.warns(UserWarning, match="feature names") if hasattr(X, "columns") else nullcontext()
     with warned, pytest.raises(InputError, match=message):
         getattr(fitted, method)(X)

@@ -65,7 +65,7 @@ def shown_in(text, row):
 
 
 def test_missing_cells_are_named():
-    from nearer.comparisons.row_errors import MISSING
+    from nearer.comparisons.validation import MISSING
 
     text = GUIDE.read_text()
     line = text[text.index("**Missing cells.**") :].split("\n\n")[0]

@@ -14,8 +14,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nearer.comparisons import Comparisons
-from nearer.comparisons.row_errors import is_missing
-from nearer.comparisons.splits import units_of
+from nearer.comparisons.operations import units_of
+from nearer.comparisons.validation import is_missing
 
 # anything a file can hold: no NUL, no lone surrogates
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=6)
@@ -50,7 +50,7 @@ def round_trip(c, name, **options):
 
 @pytest.mark.parametrize("name", ["a.npz", "a.parquet"])
 @given(c=comparisons())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_binary_files_keep_everything(name, c):
     back = round_trip(c, name)
     assert back == c
@@ -60,7 +60,7 @@ def test_binary_files_keep_everything(name, c):
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
 @given(c=comparisons())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_json_lines_keep_everything_but_objects_without_rows(name, c):
     assert round_trip(c, name, names=c.names, n_objects=c.n_objects) == c
 
@@ -82,13 +82,13 @@ PLAIN = TEXT.filter(keeps_its_blanks).filter(is_no_number).filter(lambda text: n
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz"])
 @given(c=comparisons(names=PLAIN, labels=PLAIN))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_text_files_keep_everything_but_objects_without_rows(name, c):
     assert round_trip(c, name, names=c.names, n_objects=c.n_objects) == c
 
 
 @given(c=comparisons(names=PLAIN, labels=PLAIN))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_names_are_found_again(c):
     assume(c.names is not None)
     back = round_trip(c, "a.csv")
@@ -99,13 +99,13 @@ def test_names_are_found_again(c):
 
 
 @given(c=comparisons())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_frames_keep_everything(c):
     assert Comparisons.from_frame(c.to_frame(), names=c.names, n_objects=c.n_objects) == c
 
 
 @given(c=comparisons(), seed=SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_answers_come_back_in_canonical_form(c, seed):
     """Ask every question either way round, answer truthfully: the winner comes first again."""
     turned = np.random.default_rng(seed).random(len(c)) < 0.5
@@ -116,7 +116,7 @@ def test_answers_come_back_in_canonical_form(c, seed):
 
 
 @given(c=comparisons(names=PLAIN), seed=SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_files_of_questions_come_back_whatever_says_who_won(c, seed):
     """The winner by sign, by position or by itself, which may be spelled as a position is."""
     assume(c.shape[1] == 3)
@@ -135,7 +135,7 @@ def test_files_of_questions_come_back_whatever_says_who_won(c, seed):
 
 
 @given(c=comparisons())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_lists_of_cblearn_come_back(c):
     c = Comparisons(c.indices, c.n_objects)
     assert Comparisons.from_cblearn(c.to_cblearn(), n_objects=c.n_objects) == c
@@ -146,7 +146,7 @@ def test_lists_of_cblearn_come_back(c):
 
 
 @given(c=comparisons(), seed=SEEDS, size=st.floats(0.01, 0.99), by=st.sampled_from([None, "annotator"]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_no_split_separates_a_group(c, seed, size, by):
     assume(by is None or c.annotators is not None)
     labels = [label for label in (c.groups, c.annotators if by else None) if label is not None]
@@ -164,19 +164,19 @@ def test_no_split_separates_a_group(c, seed, size, by):
 
 
 @given(c=comparisons(), seed=SEEDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_shuffling_keeps_the_rows(c, seed):
     assert Counter(c.shuffled(seed)) == Counter(c)
 
 
 @given(c=comparisons(), seed=SEEDS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_turning_all_rows_twice_is_nothing(c, seed):
     assert c.with_noise(1.0, seed).with_noise(1.0, seed + 1) == c
 
 
 @given(c=comparisons())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_unique_keeps_the_weight_and_conflicts_are_counted_by_hand(c):
     assume(c.weights is None or max(c.weights) < 1e6)
     total = len(c) if c.weights is None else c.weights.sum()

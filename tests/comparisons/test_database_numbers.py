@@ -8,7 +8,7 @@ import pytest
 import nearer
 from nearer import Comparisons, OnlineKernel, OrdinalEmbedding, RelativeKernel
 from nearer.errors import InputError
-from nearer.kernels import _memory
+from nearer.kernels import _starts
 
 IDS = np.array([2_000_000_001, 2_000_000_007, 2_000_000_003, 2_000_000_005])
 ROWS = IDS[[[0, 1, 2], [1, 2, 3], [2, 0, 1], [3, 0, 2], [0, 1, 2]]]
@@ -98,7 +98,7 @@ def test_the_remedy_works_for_arrays(answers):
 
 
 def test_kernels_that_no_memory_holds_are_refused(monkeypatch):
-    monkeypatch.setattr(_memory, "machine_memory", lambda: 8 * 50**2)
+    monkeypatch.setattr(_starts, "machine_memory", lambda: 8 * 50**2)
     many = Comparisons([[0, 1, 2]], 51)
     with pytest.raises(InputError, match=r"whole kernel over 51 objects.*OnlineKernel\(rank=10\)"):
         RelativeKernel().fit(many)
@@ -114,6 +114,6 @@ def test_kernels_that_no_memory_holds_are_refused(monkeypatch):
 
 
 def test_memory_is_known_or_unlimited(monkeypatch):
-    assert _memory.machine_memory() > 2**20
-    monkeypatch.delattr(_memory.os, "sysconf", raising=False)
-    assert _memory.machine_memory() >= 2**60
+    assert _starts.machine_memory() > 2**20
+    monkeypatch.delattr(_starts.os, "sysconf", raising=False)
+    assert _starts.machine_memory() >= 2**60

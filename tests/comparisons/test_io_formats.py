@@ -1,4 +1,4 @@
-"""JSON lines, parquet and npz; writing; ten million rows."""
+"""JSON lines, parquet and npz; writing; millions of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 import nearer.comparisons.files.jsonl
 from nearer.comparisons import Comparisons
-from nearer.errors import InputError
+from tests.refusals import refused
 
 
 @pytest.fixture
@@ -59,36 +59,32 @@ class TestJsonLines:
         assert list(Comparisons.read(write(text))) == [(0, 1, 2), (0, 3, 1)]
 
     @pytest.mark.parametrize(
-        ("text", "message"),
+        ("lines", "shown", "line", "column"),
         [
-            ("", "the file is empty"),
-            ("[0, 1, 2]\n", r"line 1: '\[0, 1, 2\]' is not a JSON object"),
-            ('{"i": 0, "j": 1, "k": 2}\n\n{"i": 0\n', "line 3: .* is not a JSON object"),
-            ('{"i": 0, "j": 1, "k": 2}\n\n{"i": 0, "j": 1}\n', r"line 3: \(0, 1, None\) has an empty cell"),
-            ('{"i": 0, "j": 1, "k": 2}\n{"i": 0, "j": 1, "k": "x"}\n', "line 2: 'x' is not a whole number"),
-            (
-                '{"i": 0, "j": 1, "k": 2}\n{"i": 0, "j": 1, "k": true}\n',
-                "line 2: 'true' is not a whole number",
-            ),
-            ('{"i": 0, "j": 1, "k": [2]}\n', r"line 1: \(0, 1, None\) has an empty cell"),
-            ('{"i": 0, "j": 1, "z": 2}\n', "line 1: the columns 'i', 'j', 'z'"),
-            (
-                '{"i": "a", "j": "b", "k": "c"}\n{"i": "a", "j": 1, "k": "c"}\n',
-                "line 2: the object 1 in 'j' is a number, where others have names",
-            ),
-            ('{"i": "a", "j": 1, "k": "c"}\n', "line 1: the object 1 in 'j' is a number"),
-            ('{"i": "a", "j": "NA", "k": "c"}\n', r"line 1: \(a, NA, c\) has an empty cell in column 'j'"),
+            ("", "empty", None, None),
+            ("[0, 1, 2]\n", "'[0, 1, 2]'", 1, None),
+            ('{"i": 0, "j": 1, "k": 2}\n\n{"i": 0\n', "JSON", 3, None),
+            ('{"i": 0, "j": 1, "k": 2}\n\n{"i": 0, "j": 1}\n', "(0, 1, None)", 3, "k"),
+            ('{"i": 0, "j": 1, "k": 2}\n{"i": 0, "j": 1, "k": "x"}\n', "'x'", 2, "k"),
+            ('{"i": 0, "j": 1, "k": 2}\n{"i": 0, "j": 1, "k": true}\n', "'true'", 2, "k"),
+            ('{"i": 0, "j": 1, "k": [2]}\n', "(0, 1, None)", 1, "k"),
+            ('{"i": 0, "j": 1, "z": 2}\n', "'i', 'j', 'z'", 1, None),
+            ('{"i": "a", "j": "b", "k": "c"}\n{"i": "a", "j": 1, "k": "c"}\n', "1", 2, "j"),
+            ('{"i": "a", "j": 1, "k": "c"}\n', "1", 1, "j"),
+            ('{"i": "a", "j": "NA", "k": "c"}\n', "(a, NA, c)", 1, "j"),
             (
                 '{"i": 0, "j": 1, "k": 2, "group": 1}\n{"i": 0, "j": 1, "k": 2, "group": "x"}\n',
-                "the group is missing",
+                "",
+                2,
+                "group",
             ),
         ],
     )
-    def test_bad_files(self, write, text, message):
-        path = write(text)
-        with pytest.raises(InputError, match=message) as caught:
+    def test_bad_files(self, write, lines, shown, line, column):
+        path = write(lines)
+        with refused(shown, file=str(path)) as caught:
             Comparisons.read(path)
-        assert str(caught.value).startswith(str(path))
+        assert (caught.value.place.line, caught.value.place.column) == (line, column)
 
     def test_drop(self, write):
         text = '{"i": 0, "j": 1, "k": 2}\nnonsense\n{"i": 0, "j": 1}\n{"i": 1, "j": 0, "k": 2}\n'
@@ -130,7 +126,7 @@ class TestParquetAndNpz:
         pq.write_table(
             pa.table({"i": [0], "j": [1], "k": [2]}).replace_schema_metadata({"nearer": notes}), path
         )
-        with pytest.raises(InputError, match="newer version of nearer"):
+        with refused("newer", file=str(path)):
             Comparisons.read(path)
 
     @pytest.mark.parametrize("key", ["triplets", "indices"])
@@ -139,42 +135,49 @@ class TestParquetAndNpz:
         assert Comparisons.read(tmp_path / "a.npz") == Comparisons([[0, 1, 2]], weights=[2])
 
     @pytest.mark.parametrize(
-        ("frame", "message"),
+        ("frame", "shown"),
         [
-            ({"i": [0, 1], "j": [1, 1], "k": [2, 0]}, r"row 1 \(counting from 0\): \(1, 1, 0\)"),
-            ({"i": ["a"], "j": [1], "k": [2]}, "holds names and that for"),
-            ({"x": [0], "y": [1], "z": [2]}, "the columns 'x', 'y', 'z'"),
-            ({"i": [], "j": [], "k": []}, "holds no comparison"),
+            ({"i": [0, 1], "j": [1, 1], "k": [2, 0]}, "row 1"),
+            ({"i": ["a"], "j": [1], "k": [2]}, "'anchor'"),
+            ({"x": [0], "y": [1], "z": [2]}, "'x', 'y', 'z'"),
+            ({"i": [], "j": [], "k": []}, "no comparison"),
         ],
     )
-    def test_bad_parquet(self, tmp_path, frame, message):
+    def test_bad_parquet(self, tmp_path, frame, shown):
         path = tmp_path / "a.parquet"
         pq.write_table(pa.table(frame), path)
-        with pytest.raises(InputError, match=message) as caught:
+        with refused(shown, file=str(path)):
             Comparisons.read(path)
-        assert str(caught.value).startswith(str(path))
 
     @pytest.mark.parametrize("name", ["a.parquet", "a.npz"])
     def test_wrong_content(self, write, name):
-        with pytest.raises(InputError, match=r"this is not an? (parquet|npz) file"):
-            Comparisons.read(write("i,j,k\n0,1,2\n", name))
+        path = write("i,j,k\n0,1,2\n", name)
+        with refused(path.suffix[1:], file=str(path)):
+            Comparisons.read(path)
 
     def test_bad_npz(self, tmp_path):
         path = tmp_path / "a.npz"
         np.savez(path, rows=[[0, 1, 2]])
-        with pytest.raises(InputError, match="no array 'triplets', 'quadruplets' or 'indices' among rows"):
+        with refused("'triplets'", "rows", file=str(path)):
             Comparisons.read(path)
         np.savez(path, triplets=np.empty((0, 3)))
-        with pytest.raises(InputError, match="holds no comparison"):
+        with refused("'triplets'", file=str(path)):
             Comparisons.read(path)
         np.savez(path, triplets=np.array([[0, 1, {}]], dtype=object))
-        with pytest.raises(InputError, match=r"'triplets' holds object.*plain array"):
+        with refused("'triplets'", "object", file=str(path)):
             Comparisons.read(path)
         np.savez(path, triplets=[[0, 1, 1]])
-        with pytest.raises(InputError, match=r"a.npz, row 0 \(counting from 0\): \(0, 1, 1\)"):
+        with refused("(0, 1, 1)", file=str(path), row=0):
             Comparisons.read(path)
-        with pytest.raises(InputError, match="columns, zero, coding and codes are for tables"):
-            Comparisons.read(path, columns={"anchor": 0})
+        codes = {"first": 0, "second": 1}
+        for setting in (
+            {"columns": {"anchor": 0}},
+            {"zero": "second"},
+            {"coding": "object"},
+            {"codes": codes},
+        ):
+            with refused(file=str(path), parameter=next(iter(setting))):
+                Comparisons.read(path, **setting)
 
     @pytest.mark.parametrize(
         "arrays",
@@ -187,9 +190,7 @@ class TestParquetAndNpz:
     )
     def test_npz_of_other_dimensions(self, tmp_path, arrays):
         np.savez(tmp_path / "a.npz", **arrays)
-        with pytest.raises(
-            InputError, match=r"a.npz: the array '\w+' has the shape .*it should have \d dimension"
-        ):
+        with refused("shape", "dimensions", file=str(tmp_path / "a.npz")):
             Comparisons.read(tmp_path / "a.npz")
 
 
@@ -209,7 +210,7 @@ class TestWrite:
     def test_what_csv_cannot_hold_is_refused_and_leaves_nothing(self, tmp_path):
         path = tmp_path / "a.csv"
         path.write_text("old")
-        with pytest.raises(InputError, match="a text file cannot keep ' a'"):
+        with refused("' a'", "parquet", file=str(path)):
             Comparisons([(" a", "b", "c")]).write(path)
         assert path.read_text() == "old"
         assert list(tmp_path.iterdir()) == [path]
@@ -239,9 +240,9 @@ print(len(c), (peak() - before) / c.indices.nbytes)
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
-def test_ten_million_rows_in_three_times_their_memory(tmp_path):
+def test_millions_of_rows_in_three_times_their_memory(tmp_path):
     rng = np.random.default_rng(0)
-    rows = rng.integers(0, 1000, (10_000_000, 3), dtype=np.int32)
+    rows = rng.integers(0, 1000, (4_000_000, 3), dtype=np.int32)
     path = tmp_path / "answers.csv"
     Comparisons(rows, names=[f"object {i}" for i in range(1000)], invalid="drop").write(path)
     try:
@@ -251,5 +252,5 @@ def test_ten_million_rows_in_three_times_their_memory(tmp_path):
     finally:
         path.unlink()
     n_rows, share = map(float, done.stdout.split())
-    assert n_rows > 9_900_000
+    assert n_rows > 3_960_000
     assert share < 3

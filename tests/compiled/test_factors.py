@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from nearer._compiled import factors, factors_reference
+from nearer._compiled import draws, draws_reference, factors, factors_reference
 from nearer.datasets import planted
 
 RULES = [factors.PASSIVE_AGGRESSIVE, factors.STE, factors.GNMDS]
@@ -37,7 +37,7 @@ def test_compiled_and_plain_updates_agree(columns, rule, kind, passes, most, sof
     Q, points = drawn(columns)
     W = np.linspace(0.2, 1.5, len(Q)) if weighted else np.empty(0)
     size = 0.5 if rule == factors.PASSIVE_AGGRESSIVE else 0.05
-    plain, plain_steps = factors_reference.learn(
+    plain, plain_steps, plain_losses = factors_reference.learn(
         points,
         Q,
         W,
@@ -53,8 +53,36 @@ def test_compiled_and_plain_updates_agree(columns, rule, kind, passes, most, sof
     )
     Z = points.copy()
     settings = (rule, kind, size, 1.0, most, soft, shrink, 1e100)
-    log_scale, steps, learned = factors.learn(Z, Q, W, 0, 0, len(Q), passes, np.uint64(7), *settings, 0.0)
+    log_scale, steps, learned, losses, measured = factors.learn_and_measure(
+        Z, Q, W, 0, 0, len(Q), passes, np.uint64(7), *settings, 0.0
+    )
     assert learned == len(Q)
     assert steps == plain_steps > 0
+    assert losses == pytest.approx(plain_losses, rel=1e-9)
+    assert losses > 0
+    assert measured == -(-len(Q) // 8)
     np.testing.assert_allclose(math.exp(log_scale) * Z, plain, rtol=1e-9, atol=1e-12)
     assert not np.allclose(plain, points, rtol=1e-3)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("most", "soft"), [(math.inf, False), (0.3, False), (0.3, True)])
+def test_compiled_and_plain_step_lengths_agree(rule, most, soft):
+    from numba import njit
+
+    length = njit(lambda excess, weight: factors.step_length(rule, excess, 4.0, weight, 1.0, most, soft))
+    for excess in (-800.0, -30.0, -1.0, -0.5, 0.0, 1e-9, 2.0, 50.0, 800.0):
+        for weight in (0.0, 0.7, 2.0):
+            plain = factors_reference.step_length(rule, excess, 4.0, weight, 1.0, most, soft)
+            assert length(excess, weight) == pytest.approx(plain, rel=1e-14, abs=1e-300)
+
+
+def test_compiled_and_plain_draws_agree():
+    from numba import njit
+
+    compiled = njit(lambda seed, number, repeat, below: draws.draw(seed, number, repeat, below))
+    for seed in (0, 7, 2**63 + 5):
+        for number in (0, 1, 10**6):
+            for repeat in (0, 3):
+                plain = draws_reference.draw(seed, number, repeat, number + 5)
+                assert compiled(np.uint64(seed), number, repeat, number + 5) == plain

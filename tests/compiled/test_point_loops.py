@@ -1,10 +1,12 @@
-"""Compiled loops equal their plain numpy twins, for every loss, type and kind of comparison."""
+"""Compiled loops equal their plain numpy versions, for every loss, precision and type of comparison."""
 
 import numpy as np
 import pytest
 
 from nearer._compiled import CompiledLoops, StagedLoops, loops_for
 from nearer._compiled.epochs import shuffle
+from nearer._compiled.points import pair_distances
+from nearer._compiled.points_reference import squared_distances
 from tests.registries import LOSSES, SquaredHinge, planted, start
 
 EVERY_LOSS = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -77,7 +79,7 @@ def test_sgd_lazy_equals_dense(kind, dtype, batch_size, shrink):
 
 
 def test_svrg_prefetch_changes_nothing():
-    """Arrays beyond the second-level cache take the path that asks ahead."""
+    """Arrays beyond the second-level cache take the path with prefetching."""
     rng = np.random.default_rng(0)
     n = 20_000
     X = rng.normal(size=(n, 3))
@@ -166,3 +168,11 @@ def test_elementary_functions_hold_to_the_last_places():
     for e in np.concatenate([[1e-300, 1e-20], np.linspace(1e-6, 1.0, 400)]):
         assert both(-1.0, e)[1] == pytest.approx(np.log1p(e), rel=2e-15)
     assert both(-1e300, 0.0) == pytest.approx((0.0, 0.0), abs=1e-300)
+
+
+@TYPES
+def test_pair_distances(dtype):
+    X, Q, _ = problem("quadruplets", False, dtype)
+    found = np.empty(len(Q))
+    pair_distances(X, np.ascontiguousarray(Q[:, :2]), found)
+    np.testing.assert_allclose(found, squared_distances(X, Q)[0], **tolerance(dtype))

@@ -6,8 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nearer.kernels import _full, _smallest_eigenpair
-from nearer.kernels._certificates import Slack
-from nearer.kernels._full import FullKernel
+from nearer.kernels._full import FullKernel, Slack
 from nearer.kernels._rules import direction_of, draw, objects_of
 from nearer.kernels._symmetric import Symmetric, inverse
 
@@ -73,7 +72,7 @@ def steps(n, count, random, scale=0.1):
 
 @pytest.mark.parametrize("few", [0, 300])
 @pytest.mark.parametrize("skip", ["local", "bound", "never"])
-@pytest.mark.parametrize("n", [3, 5, 40, 80])
+@pytest.mark.parametrize("n", [3, 40, 80])
 def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
     """A basis that does not hold all directions (n = 80) as well as one that does; and LAPACK for few objects."""
     monkeypatch.setattr(_full, "_FEW", few)
@@ -83,7 +82,7 @@ def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
     plain = np.eye(n)
     held = FullKernel.start(np.eye(n), skip)
     needed = 0
-    for count in range(3 * n + 40):
+    for count in range(2 * n + 40):
         rows = random.choice(n, 3, replace=False)
         length = 0.3 * random.uniform()
         step = direction_of(TRIPLET, "paper")
@@ -97,7 +96,7 @@ def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
             assert np.linalg.eigvalsh(held.dense())[0] >= -1e-10 * max(1, values[-1])
     np.testing.assert_allclose(held.dense(), plain, atol=1e-8)
     assert held.n_negative >= 0.99 * needed > 0
-    assert held.n_skipped + held.n_projections == 3 * n + 40
+    assert held.n_skipped + held.n_projections == 2 * n + 40
     assert (held.n_skipped > 0) == (skip != "never")
 
 

@@ -83,7 +83,7 @@ def test_the_unit_is_the_scale_of_distances(scaled, plain, factor):
 def test_probability_is_the_loss_where_there_is_one(loss):
     near, far = pairs()
     if not loss.has_probability:
-        with pytest.raises(AttributeError, match="no probability"):
+        with pytest.raises(AttributeError, match="probability"):
             loss.probability(near, far)
         return
     probability = loss.probability(near, far)
@@ -107,42 +107,32 @@ def test_tste_takes_its_freedom_from_the_dimension():
     assert losses.TSTE().resolved(10).alpha == 9
     assert losses.TSTE().resolved(1).alpha == 1
     assert losses.TSTE(alpha=3).resolved(10).alpha == 3
-    with pytest.raises(ValueError, match="needs alpha"):
+    with pytest.raises(ValueError, match="alpha"):
         losses.TSTE().value(np.ones(1), np.ones(1))
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: losses.GNMDS(margin=0),
-        lambda: losses.CKL(mu=-1),
-        lambda: losses.TSTE(alpha=float("nan")),
-        lambda: losses.SOE(margin="wide"),
-    ],
-)
-def test_bad_parameters_are_refused(make):
-    with pytest.raises(InputError, match="must be a number above 0"):
-        make()
+SETTINGS = [(losses.GNMDS, "margin"), (losses.SOE, "margin"), (losses.CKL, "mu"), (losses.TSTE, "alpha")]
+
+
+@pytest.mark.parametrize(("make", "name"), SETTINGS)
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), "wide", 1e-300, 1e-9, 1e9, 1e300])
+def test_bad_settings_are_named(make, name, bad):
+    with pytest.raises(InputError) as refusal:
+        make(**{name: bad})
+    shown = f"{bad:g}" if isinstance(bad, float) else repr(bad)
+    assert [word for word in (name, shown) if word not in str(refusal.value)] == []
 
 
 def test_find():
     assert losses.find("soe") == losses.SOE()
     mine = losses.GNMDS(margin=2)
     assert losses.find(mine) is mine
-    with pytest.raises(InputError, match="loss must be one of gnmds, ckl, ste, tste, soe"):
+    with pytest.raises(InputError) as refusal:
         losses.find("hinge")
+    assert [word for word in ("'hinge'", *losses.LOSSES) if word not in str(refusal.value)] == []
 
 
-EXTREMES = [
-    make(size)
-    for size in (1e-8, 1e8)
-    for make in (
-        lambda size: losses.GNMDS(margin=size),
-        lambda size: losses.SOE(margin=size),
-        lambda size: losses.CKL(mu=size),
-        lambda size: losses.TSTE(alpha=size),
-    )
-]
+EXTREMES = [make(**{name: size}) for size in (1e-8, 1e8) for make, name in SETTINGS]
 
 
 @pytest.mark.parametrize("loss", EXTREMES, ids=str)
@@ -161,25 +151,11 @@ def test_the_least_and_the_largest_settings_fit_like_others(loss, dtype):
     assert np.isfinite(kernel.kernel_).all()
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-9, 1e9, 1e300])
-def test_settings_that_overflow_or_vanish_are_refused(size):
-    for name, make in (
-        ("margin", losses.GNMDS),
-        ("margin", losses.SOE),
-        ("mu", losses.CKL),
-        ("alpha", losses.TSTE),
-    ):
-        with pytest.raises(InputError, match=rf"{name} is .* between 1e-08 and 1e\+08"):
-            make(**{name: size})
-
-
-@EVERY_LOSS
+@pytest.mark.parametrize("loss", EXTREMES, ids=str)
 def test_compiled_loops_agree_at_extreme_settings(loss):
     """Both forms of a loss at settings where terms of different sizes meet."""
-    for extreme in EXTREMES:
-        if type(extreme) is type(loss):
-            answers = datasets.planted(8, 2, 50, random_state=0).comparisons
-            points = np.sqrt(extreme.unit) * np.random.default_rng(0).normal(size=(8, 2))
-            compiled = PointObjective(answers, extreme, 2).value(points)
-            near, far = compared_distances(points, answers.indices)
-            assert compiled == pytest.approx(extreme.value(near, far).mean(), rel=1e-6)
+    answers = datasets.planted(8, 2, 50, random_state=0).comparisons
+    points = np.sqrt(loss.unit) * np.random.default_rng(0).normal(size=(8, 2))
+    near, far = compared_distances(points, answers.indices)
+    compiled = PointObjective(answers, loss, 2).value(points)
+    assert compiled == pytest.approx(loss.value(near, far).mean(), rel=1e-6)

@@ -37,7 +37,7 @@ def test_second_derivatives_match_finite_differences(loss):
 
 def test_the_hinge_has_no_second_derivative():
     assert losses.HingeLoss.curvature == np.inf
-    with pytest.raises(AttributeError, match="'hinge' has no second derivative"):
+    with pytest.raises(AttributeError, match="hinge"):
         losses.HingeLoss().second_derivative(MARGINS)
 
 
@@ -46,9 +46,6 @@ def test_convex_falling_below_one_and_never_negative(loss):
     values, slopes = loss.value(MARGINS), loss.slope(MARGINS)
     assert (values >= 0).all()
     assert (np.diff(slopes) >= -1e-12).all()
-    assert (
-        slopes[MARGINS < 1] < 0
-    ).sum() > 200  # all but those that a rounded corner leaves flat: none below 1
     assert (slopes[MARGINS < 1] < 0).all()
     tangents = values[:, None] + slopes[:, None] * (MARGINS - MARGINS[:, None])
     assert (tangents <= values + 1e-9).all()
@@ -99,13 +96,18 @@ def test_rounding_the_hinge_adds_an_eighth_of_the_width_at_most(width):
     assert hinge.smoothed(width).value(np.ones(1)) == pytest.approx(width / 8)
 
 
-def test_what_is_refused():
-    with pytest.raises(InputError, match=r"loss must be one of square, hinge, .* not 'hinges'"):
-        losses.find_margin_loss("hinges")
-    with pytest.raises(InputError, match="not 3"):
-        losses.find_margin_loss(3)
-    with pytest.raises(InputError, match="width must be a number above 0"):
-        SmoothHingeLoss(width=0)
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: losses.find_margin_loss("hinges"), ["loss", "'hinges'", *losses.MARGIN_LOSSES]),
+        (lambda: losses.find_margin_loss(3), ["loss", "3", *losses.MARGIN_LOSSES]),
+        (lambda: SmoothHingeLoss(width=0), ["width", "0"]),
+    ],
+)
+def test_what_is_refused_is_named(make, named):
+    with pytest.raises(InputError) as refusal:
+        make()
+    assert [word for word in named if word not in str(refusal.value)] == []
 
 
 def test_a_loss_object_is_taken_as_it_is():

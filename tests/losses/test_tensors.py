@@ -102,6 +102,13 @@ def test_autograd_is_right_where_scores_tie():
     assert of_sigmoid.item() == 0.25
 
 
+def test_autograd_takes_the_same_slope_at_the_kink():
+    kink = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    for name in ("hinge", "squared-hinge"):
+        (slope,) = torch.autograd.grad(MARGIN_LOSSES[name].value(kink).sum(), kink)
+        assert slope.item() == MARGIN_LOSSES[name].slope(kink.detach()).item() == 0
+
+
 def test_the_namespace_follows_the_input():
     assert namespace(torch.zeros(1)) is torch
     assert namespace(np.zeros(1)) is namespace(0.5) is np

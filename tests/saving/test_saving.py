@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 import nearer
 from nearer import datasets, losses
 from nearer.errors import InputError, ModelFileError
+from nearer.registry import BY_NAME
 from nearer.saving import models
 
 
@@ -157,7 +158,7 @@ class TestFile:
         assert list(model_file.parent.iterdir()) == [model_file]
 
     def test_folder_must_exist(self, feature_map, tmp_path):
-        with pytest.raises(InputError, match=r"the folder .*nowhere does not exist"):
+        with pytest.raises(InputError, match=r"folder .*nowhere.*create"):
             nearer.save(feature_map, tmp_path / "nowhere" / "model.nearer")
 
     def test_missing_file(self, tmp_path):
@@ -172,7 +173,7 @@ class HomeMade(losses.STE):
 
 class TestRefusals:
     def test_not_fitted(self, tmp_path):
-        with pytest.raises(NotFittedError, match="this FeatureMap has learned nothing"):
+        with pytest.raises(NotFittedError, match=r"FeatureMap.*fit"):
             nearer.save(nearer.FeatureMap(), tmp_path / "model.nearer")
 
     def test_foreign_objects(self, feature_map, tmp_path):
@@ -180,16 +181,13 @@ class TestRefusals:
             """Of the same name, but not ours."""
 
         for foreign in (feature_map.features_, FeatureMap()):
-            with pytest.raises(
-                InputError, match=r"nearer\.save stores .*FeatureMap, .*OrdinalEmbedding.*, not"
-            ):
+            with pytest.raises(InputError, match=type(foreign).__name__) as error:
                 nearer.save(foreign, tmp_path / "model.nearer")
+            assert all(name in str(error.value) for name in BY_NAME)
 
     def test_callback(self, answers, tmp_path):
         fitted = nearer.OrdinalEmbedding(2, max_epochs=1, callback=lambda progress: False).fit(answers)
-        with pytest.raises(
-            InputError, match=r"callback is of type builtins.function, .* set it to None"
-        ) as error:
+        with pytest.raises(InputError, match=r"callback.*function.*None") as error:
             nearer.save(fitted, tmp_path / "model.nearer")
         assert one_sentence(error)
         assert not list(tmp_path.iterdir())
@@ -198,7 +196,7 @@ class TestRefusals:
 
     def test_a_loss_of_ones_own(self, answers, tmp_path):
         fitted = nearer.OrdinalEmbedding(2, loss=HomeMade(), max_epochs=1, random_state=0).fit(answers)
-        with pytest.raises(InputError, match=r"loss is of type .*HomeMade, .* numpy.savez") as error:
+        with pytest.raises(InputError, match=r"loss .*HomeMade.*numpy\.savez") as error:
             nearer.save(fitted, tmp_path / "model.nearer")
         assert one_sentence(error)
 
@@ -215,7 +213,7 @@ class TestDamage:
     def test_foreign_files(self, content, tmp_path):
         path = tmp_path / "foreign.nearer"
         path.write_bytes(content)
-        with pytest.raises(ModelFileError, match=r"foreign.nearer is damaged or was not written by") as error:
+        with pytest.raises(ModelFileError, match=r"foreign\.nearer.*save the model again") as error:
             nearer.load(path)
         assert one_sentence(error)
 
@@ -228,7 +226,7 @@ class TestDamage:
     @pytest.mark.parametrize("name", ["answers.csv", "answers.csv.gz", "answers.parquet", "answers.npz"])
     def test_a_table_is_no_model(self, tmp_path, name):
         nearer.Comparisons([[0, 1, 2]]).write(tmp_path / name)
-        with pytest.raises(ModelFileError, match=f"{name} is a table of data, not a model: give") as error:
+        with pytest.raises(ModelFileError, match=f"{name}.*`nearer fit`") as error:
             nearer.load(tmp_path / name)
         assert one_sentence(error)
 
@@ -258,20 +256,15 @@ class TestDamage:
 
     def test_newer_format(self, model_file):
         newer = {"format_version": models.FORMAT_VERSION + 1, "nearer_version": "9.9", "class": "Unheard"}
-        with pytest.raises(ModelFileError, match=r"written by nearer 9.9 in format 2, .* upgrade") as error:
+        with pytest.raises(ModelFileError, match=r"9\.9.*2.*upgrade") as error:
             nearer.load(rewritten(model_file, lambda manifest: manifest.update(newer)))
         assert one_sentence(error)
 
     @pytest.mark.parametrize(
-        ("part", "entry", "sentence"),
-        [
-            ("params", "warp", "holds FeatureMap's parameter 'warp', which nearer .* does not know"),
-            ("fitted", "transform", "holds FeatureMap's attribute 'transform'"),
-            ("fitted", "__class__", "holds FeatureMap's attribute '__class__'"),
-        ],
+        ("part", "entry"), [("params", "warp"), ("fitted", "transform"), ("fitted", "__class__")]
     )
-    def test_unknown_entries(self, model_file, part, entry, sentence):
-        with pytest.raises(ModelFileError, match=sentence):
+    def test_unknown_entries(self, model_file, part, entry):
+        with pytest.raises(ModelFileError, match=f"FeatureMap.*'{entry}'.*version that wrote it"):
             nearer.load(rewritten(model_file, lambda manifest: manifest[part].update({entry: 1})))
 
     @pytest.mark.parametrize(
@@ -293,7 +286,7 @@ class TestDamage:
     def test_an_array_longer_than_it_says(self, model_file):
         with zipfile.ZipFile(model_file) as archive:
             longer = archive.read("arrays/0.npy") + b"more"
-        with pytest.raises(ModelFileError, match="longer than it says"):
+        with pytest.raises(ModelFileError, match=r"arrays/0\.npy.*longer"):
             nearer.load(rewritten(model_file, arrays={"arrays/0.npy": longer}))
 
     def test_deep_nesting(self, model_file):

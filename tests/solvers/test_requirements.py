@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import nearer
+from nearer.errors import InputError
 from nearer.losses.margins import SquareLoss
 from nearer.objectives import AllPairs, GramObjective, PointObjective
 from nearer.objectives.metric_pairs import MetricPairs
@@ -122,3 +123,18 @@ def test_objectives_have_what_they_promise(objective):
         if not hasattr(objective, name)
     ]
     assert missing == []
+
+
+EVERY_NEED = [(solver, name) for solver in SOLVERS.values() for name in sorted(solver.requires)]
+
+
+@pytest.mark.parametrize(("solver", "name"), EVERY_NEED)
+def test_whatever_is_missing_is_named_before_any_work(solver, name):
+    class Lacking:
+        """It has no method at all, so any work would fail."""
+
+        provides = solver.requires - {name}
+
+    with pytest.raises(InputError) as refusal:
+        minimise(solver, Lacking(), np.ones((12, 2)))
+    assert [word for word in (repr(solver.name), name, "Lacking") if word not in str(refusal.value)] == []

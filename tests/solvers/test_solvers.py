@@ -2,6 +2,7 @@
 
 import pickle
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def solved(solver, f=None, *, seed=0, x=None, **budget):
 
 @cache
 def reference_minimum():
-    """The least value of the registry's objective that scipy finds from several starts: one fit for all solvers."""
+    """Return the least value that scipy finds from several starts: one set of fits for all solvers."""
     from scipy.optimize import minimize
 
     f = objective()
@@ -85,7 +86,7 @@ def test_pickles_and_runs_with_a_users_loss(solver):
 
 @pytest.mark.parametrize("name", solvers.fitting(PointObjective))
 def test_staged_equals_compiled(name):
-    """The same walk in numpy: a whole fit agrees, not only a kernel."""
+    """The same walk in numpy: a whole fit agrees, not only one loop."""
     compiled = objective("tste")
     staged = objective("tste")
     from nearer._compiled import StagedLoops
@@ -154,14 +155,15 @@ def test_callbacks_cannot_write_into_the_points(name):
     np.testing.assert_array_equal(plain, watched)
 
 
-def test_time_in_callbacks_does_not_count():
-    import time
+def test_time_in_callbacks_does_not_count(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("nearer.solvers.run.time", SimpleNamespace(perf_counter=lambda: now[0]))
 
-    began = time.perf_counter()
-    _, result = minimise(
-        solvers.SVRG(), objective(), start(), callback=lambda _: time.sleep(0.05), budget=Budget(4)
-    )
-    assert result.seconds < time.perf_counter() - began - 5 * 0.05 + 0.01
+    def callback(progress):
+        now[0] += 100.0
+
+    _, result = minimise(solvers.SVRG(), objective(), start(), callback=callback, budget=Budget(4))
+    assert (now[0], result.seconds) == (500.0, 0.0)
 
 
 def test_ctrl_c_keeps_the_best():
@@ -223,11 +225,7 @@ def test_a_gradient_that_is_not_finite_ends_the_line_search():
         np.testing.assert_array_equal(points, start())
 
 
-def test_the_start_must_fit():
-    with pytest.raises(InputError, match=r"the start has shape \(3, 2\) but the objective needs \(25, 2\)"):
-        minimise(solvers.SVRG(), objective(), np.ones((3, 2)))
-    with pytest.raises(InputError, match=r"the points must be float64 of shape \(25, 2\)"):
-        objective().value(np.ones((25, 2), dtype=int))
+def test_the_start_may_have_any_memory_order():
     fortran = np.asfortranarray(start())
     np.testing.assert_array_equal(
         solved(solvers.SVRG(), x=fortran, max_epochs=2)[0], solved(solvers.SVRG(), max_epochs=2)[0]
@@ -245,45 +243,38 @@ def test_solved_exactly_stops():
     assert result.objective < 1e-9
 
 
-def test_mismatch_is_one_sentence_before_any_work():
-    class OnlyValues:
-        provides = frozenset({"value"})
-
-    with pytest.raises(InputError, match=r"'svrg' needs .*svrg_epoch.* which OnlyValues does not"):
-        minimise(solvers.SVRG(), OnlyValues(), start())
-    with pytest.raises(InputError, match=r"'phases' needs .*value_and_gradient"):
-        minimise(solvers.Phases((solvers.LBFGS(),)), OnlyValues(), start())
-
-
 @pytest.mark.parametrize(
-    ("make", "match"),
+    ("make", "named"),
     [
-        (lambda: solvers.SVRG(batch_size=0), "batch_size must be a whole number of 1 or more"),
-        (lambda: solvers.SVRG(step=-1.0), "first_step must be a number above 0"),
-        (lambda: solvers.SVRG(step="newton"), "step must be a number, one of sbb, bb"),
-        (lambda: solvers.SVRG(epsilon=-0.1), "epsilon must be a number of 0 or more"),
-        (lambda: solvers.SVRG(epoch_length=0), "epoch_length"),
-        (lambda: solvers.SVRG(module_epochs=0), "module_epochs"),
-        (lambda: solvers.SGD(step="sbb"), "SGD takes no full gradients"),
-        (lambda: solvers.Adam(step=0), "step must be"),
-        (lambda: solvers.Adam(epochs=0), "epochs must be"),
-        (lambda: solvers.Phases(()), "at least one solver"),
-        (lambda: solvers.Phases((solvers.SVRG(), solvers.LBFGS())), "'svrg' never ends by itself"),
-        (lambda: solvers.SVRG(step="bb", epsilon=5.0), "epsilon belongs to step"),
-        (lambda: solvers.Adam(beta1=1.0), "beta1 must be below 1"),
-        (lambda: solvers.GradientDescent(shrink=1.0), "shrink must be below 1"),
-        (lambda: solvers.GradientDescent(growth=0.5), "growth must be 1 or more"),
-        (lambda: solvers.LBFGS(memory=0), "memory"),
-        (lambda: solvers.find("newton"), "solver must be one of auto"),
-        (lambda: Budget(tol=-1), "tol"),
-        (lambda: Budget(max_epochs=0), "max_epochs"),
-        (lambda: Budget(max_seconds=0), "max_seconds"),
-        (lambda: Budget(max_evaluations=1.5), "max_evaluations"),
+        (lambda: solvers.SVRG(batch_size=0), ["batch_size", "0"]),
+        (lambda: solvers.SVRG(step=-1.0), ["step", "-1.0"]),
+        (lambda: solvers.SVRG(step="newton"), ["step", "'newton'", "sbb", "bb", "constant", "decay"]),
+        (lambda: solvers.SVRG(epsilon=-0.1), ["epsilon", "-0.1"]),
+        (lambda: solvers.SVRG(step="bb", epsilon=5.0), ["epsilon", "sbb", "StabilizedBB"]),
+        (lambda: solvers.SVRG(epoch_length=0), ["epoch_length", "0"]),
+        (lambda: solvers.SVRG(module_epochs=0), ["module_epochs", "0"]),
+        (lambda: solvers.SGD(step="sbb"), ["step", "'decay'", "SVRG"]),
+        (lambda: solvers.Adam(step=0), ["step", "0"]),
+        (lambda: solvers.Adam(epochs=0), ["epochs", "0"]),
+        (lambda: solvers.Adam(beta1=1.0), ["beta1", "1.0"]),
+        (lambda: solvers.Phases(()), ["Phases", "tuple"]),
+        (lambda: solvers.Phases((solvers.SVRG(), solvers.LBFGS())), ["'svrg'", "last"]),
+        (lambda: solvers.GradientDescent(shrink=1.0), ["shrink", "1.0"]),
+        (lambda: solvers.GradientDescent(growth=0.5), ["growth", "0.5"]),
+        (lambda: solvers.LBFGS(memory=0), ["memory", "0"]),
+        (lambda: solvers.find("newton"), ["solver", "'newton'", *solvers.SOLVERS]),
+        (lambda: Budget(tol=-1), ["tol", "-1"]),
+        (lambda: Budget(max_epochs=0), ["max_epochs", "0"]),
+        (lambda: Budget(max_seconds=0), ["max_seconds", "0"]),
+        (lambda: Budget(max_evaluations=1.5), ["max_evaluations", "1.5"]),
+        (lambda: minimise(solvers.SVRG(), objective(), np.ones((3, 2))), ["start", "(3, 2)", "(25, 2)"]),
+        (lambda: objective().value(np.ones((25, 2), int)), ["points", "int64", "float64", "(25, 2)"]),
     ],
 )
-def test_bad_settings_are_refused(make, match):
-    with pytest.raises(InputError, match=match):
+def test_what_is_refused_is_named(make, named):
+    with pytest.raises(InputError) as refusal:
         make()
+    assert [word for word in named if word not in str(refusal.value)] == []
 
 
 # -- counting ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import math
 from nearer._compiled.decorators import inline, loop
 from nearer._compiled.draws import draw
 from nearer._compiled.prefetch import AHEAD, WORTHWHILE, prefetch_row
-from nearer._compiled.scalar_losses import hinge, logistic
+from nearer._compiled.scalar_losses import hinge, logistic, sigmoid
 
 PASSIVE_AGGRESSIVE, STE, GNMDS = 0, 1, 2
 CONSTANT, INVERSE, INVERSE_ROOT = 0, 1, 2
@@ -21,6 +21,8 @@ LONGEST = 0.125
 #: share that one step may take off the kernel, and the logarithm of a scale that is worked into its points
 MOST_SHRINK = 0.5
 SMALL = -5.0
+#: answers from one whose loss is measured to the next, early and later: measuring all would take as long as learning
+EARLY, EARLY_APART, APART = 4096, 8, 512
 
 
 @inline
@@ -52,8 +54,8 @@ def step_length(rule, excess, gain, weight, margin, most, soft):
     if rule == PASSIVE_AGGRESSIVE:
         return passive_aggressive_length(excess + margin, gain, weight, most, soft)
     if rule == GNMDS:
-        return weight * hinge(excess + margin)[1]
-    return weight * logistic(excess)[1]
+        return weight if hinge(excess + margin)[1] > 0 else 0.0
+    return weight * sigmoid(excess)
 
 
 @inline
@@ -120,3 +122,66 @@ def learn(
                     Z *= Z.dtype.type(math.exp(log_scale))
                     log_scale = 0.0
     return log_scale, steps, n_new
+
+
+@inline
+def loss_of(rule, excess, margin):
+    """Return the loss of an answer with `excess` = near - far: logistic for STE, else the hinge."""
+    if rule == STE:
+        return logistic(excess)[0]
+    return hinge(excess + margin)[0]
+
+
+@inline
+def _excess(Z, Q, t):
+    """Return near - far of answer t."""
+    columns = Q.shape[1]
+    i, j, l, k = Q[t, 0], Q[t, 1], Q[t, 0 if columns == 3 else 2], Q[t, columns - 1]
+    excess = 0.0
+    for c in range(Z.shape[1]):
+        p = Z[i, c] - Z[j, c]
+        q = Z[l, c] - Z[k, c]
+        excess += p * p - q * q
+    return excess
+
+
+@loop
+def learn_and_measure(
+    Z, Q, W, first, seen, n_new, passes, seed, rule, kind, size, margin, most, soft, shrink, cap, log_scale
+):
+    """Learn as `learn` does; also return the sum and number of the losses that some answers had when they came."""
+    steps = 0
+    losses = 0.0
+    measured = 0
+    number = seen
+    while number < seen + n_new:
+        apart = EARLY_APART if number < EARLY else APART
+        count = min(apart - number % apart, seen + n_new - number)
+        loss = loss_of(rule, math.exp(2 * log_scale) * _excess(Z, Q, number - first), margin)
+        log_scale, stepped, learned = learn(
+            Z,
+            Q,
+            W,
+            first,
+            number,
+            count,
+            passes,
+            seed,
+            rule,
+            kind,
+            size,
+            margin,
+            most,
+            soft,
+            shrink,
+            cap,
+            log_scale,
+        )
+        steps += stepped
+        if number % apart == 0 and learned > 0:
+            losses += loss
+            measured += 1
+        number += learned
+        if learned < count:
+            break
+    return log_scale, steps, number - seen, losses, measured

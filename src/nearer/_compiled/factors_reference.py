@@ -6,14 +6,16 @@ import numpy as np
 
 from nearer._compiled.draws_reference import draw
 from nearer._compiled.factors import (
+    EARLY_APART,
     GNMDS,
     LONGEST,
     MOST_SHRINK,
     PASSIVE_AGGRESSIVE,
+    STE,
     passive_aggressive_length,
     schedule,
 )
-from nearer.losses.formulas import sigmoid
+from nearer.losses.formulas import sigmoid, softplus
 
 
 def step_length(
@@ -31,6 +33,15 @@ def step_length(
     return weight * float(sigmoid(excess))
 
 
+def loss_of(rule: int, excess: float, margin: float) -> float:
+    """Return `factors.loss_of`.
+
+    >>> loss_of(GNMDS, -0.25, 1.0)
+    0.75
+    """
+    return float(softplus(excess)) if rule == STE else max(excess + margin, 0.0)
+
+
 def learn(
     points: np.ndarray,
     Q: np.ndarray,
@@ -45,21 +56,23 @@ def learn(
     most: float,
     soft: bool,
     shrink: float,
-) -> tuple[np.ndarray, int]:
-    """Return the points after all answers, one by one in their order, and the number of steps."""
-    points, steps = points.copy(), 0
+) -> tuple[np.ndarray, int, float]:
+    """Return the points after all answers, in their order, the number of steps and the sum of measured losses."""
+    points, steps, losses = points.copy(), 0, 0.0
     for number in range(len(Q)):
         delta = schedule.py_func(kind, size, number + 1)
         for repeat in range(passes if number > 0 else 1):
             t = number if repeat == 0 else draw(seed, number, repeat, number)
             excess, gradient = _excess(points, Q[t])
+            if repeat == 0 and number % EARLY_APART == 0:
+                losses += loss_of(rule, excess, margin)
             gain = float(np.sum(gradient**2))
             weight = float(W[t]) if len(W) else 1.0
             length = min(delta * step_length(rule, excess, gain, weight, margin, most, soft), LONGEST)
             points -= length * gradient
             steps += length > 0
             points *= np.sqrt(1 - min(delta * shrink, MOST_SHRINK))
-    return points, steps
+    return points, steps, losses
 
 
 def _excess(points: np.ndarray, answer: np.ndarray) -> tuple[float, np.ndarray]:

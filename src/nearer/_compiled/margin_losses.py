@@ -37,11 +37,10 @@ def loss_and_descent(code, margin, reach):
         curvature = tilt / (2.0 * size) if size > 1e-3 else 0.25
         return value, against / (1.0 + reach * curvature)
     excess = 1.0 - margin
+    if code != SQUARE and hinge(excess)[1] == 0:  # early, because few pairs of a good model have a loss
+        return 0.0, 0.0
     if code == HINGE:
-        value, against = hinge(excess)
-        return value, value / reach if reach > value else against
-    if code == SQUARED_HINGE:
-        excess, _ = hinge(excess)
+        return excess, excess / reach if reach > excess else 1.0
     return excess * excess, 2.0 * excess / (1.0 + 2.0 * reach)
 
 

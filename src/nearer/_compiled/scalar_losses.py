@@ -25,6 +25,14 @@ def logistic(z):
 
 
 @inline
+def sigmoid(z):
+    """Return the derivative s alone, for single steps: there the exponential of the C library is quicker."""
+    e = math.exp(-abs(z))
+    share = 1 / (1 + e)
+    return share if z > 0 else e * share
+
+
+@inline
 def hinge(excess):
     """Return `max(0, excess)` and its derivative."""
     if excess <= 0:  # NaN compares false and stays visible

@@ -27,8 +27,8 @@ from nearer._utils.schema import (
     optional,
 )
 from nearer.comparisons import Comparisons
-from nearer.comparisons.database_numbers import check_numbers
 from nearer.comparisons.joining import reindexed
+from nearer.comparisons.store import check_numbers
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.objectives import PointObjective

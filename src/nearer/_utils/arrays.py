@@ -15,19 +15,19 @@ BLOCK_NUMBERS = 1 << 20  # numbers in one temporary array: 8 MB
 
 
 def row_blocks(n_rows: int, numbers_per_row: int = 8) -> Iterator[slice]:
-    """Consecutive slices that cover `n_rows`, small enough for temporary arrays of a few MB."""
+    """Yield consecutive slices that cover `n_rows`, small enough for temporary arrays of a few MB."""
     size = max(BLOCK_NUMBERS // max(numbers_per_row, 1), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
 
 def checked_points(points: ArrayLike, name: str) -> np.ndarray:
-    """`points` as an array of floats, one finite point a row, or one sentence about it."""
+    """Return `points` as an array of floats, one finite point per row; refuse anything else."""
     array = np.asarray(points)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     if array.ndim != 2 or not array.size:
-        raise InputError(f"{name} must be an array of points, one a row, not one of shape {array.shape}")
+        raise InputError(f"{name} must be an array of points, one per row, not one of shape {array.shape}")
     if not np.isfinite(array).all():
         row = np.flatnonzero(~np.isfinite(array).all(axis=1))[0]
         raise InputError(f"{name} has NaN or infinity in row {row}: give finite coordinates")
@@ -35,14 +35,14 @@ def checked_points(points: ArrayLike, name: str) -> np.ndarray:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """The same numbers for others to look at, not to write into; nothing is copied."""
+    """Return a read-only view; nothing is copied."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def compared_distances(points: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances of the first and of the second pair of every triplet or quadruplet.
+    """Return the squared distances of the first and of the second pair of every triplet or quadruplet.
 
     >>> compared_distances(np.array([[0.0], [1.0], [3.0]]), np.array([[0, 1, 2]]))
     (array([1.]), array([9.]))
@@ -58,9 +58,9 @@ def compared_distances(points: np.ndarray, indices: np.ndarray) -> tuple[np.ndar
 
 
 def first_pair_nearer(points: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Whether the first pair of every triplet or quadruplet is nearer; a tie is False.
+    """Return whether the first pair of every triplet or quadruplet is nearer; a tie is False.
 
-    Where a square overflows or vanishes, the distances of that row are compared at a scale of their own.
+    If a square overflows or vanishes, the differences of that row are scaled before they are compared.
 
     >>> first_pair_nearer(np.array([[0.0], [1e200], [3e200]]), np.array([[0, 1, 2], [2, 0, 1]]))
     array([ True, False])
@@ -80,7 +80,7 @@ def first_pair_nearer(points: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 def _nearer_at_own_scale(points: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """`first_pair_nearer` by differences that are divided by the largest of their row."""
+    """Compute `first_pair_nearer` from differences divided by the largest of their row."""
     third = 2 if indices.shape[1] == 4 else 0
     points = points.astype(np.float64)
     if np.abs(points).max() > 0.25 * np.finfo(np.float64).max:  # or differences overflow
@@ -102,7 +102,7 @@ def _nearer_at_own_scale(points: np.ndarray, indices: np.ndarray) -> np.ndarray:
 def fitted_to_squares(*configurations: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return points, as float64 and times one power of two, whose squared distances neither overflow nor vanish.
 
-    Their order by distance is that of the points given, to the last bit.
+    Their order by distance is exactly that of the original points.
 
     >>> fitted_to_squares(np.array([[1e200], [3e200]]))[0].round(2)
     array([[0.33],
@@ -115,13 +115,13 @@ def fitted_to_squares(*configurations: np.ndarray) -> tuple[np.ndarray, ...]:
     ]
     spread = float((ranges[0] - ranges[1]).max())
     largest = max(float(np.abs(limit).max()) for limit in ranges)
-    # equal columns, however large, must not overflow where the others are tiny
+    # large constant columns must not overflow when the others are tiny
     power = min(-int(np.frexp(spread)[1]) - 1, 1000 - int(np.frexp(largest)[1]))
     return tuple(np.ldexp(points, power) if power else points for points in wide)
 
 
 def relative(weights: np.ndarray) -> np.ndarray:
-    """Return weights as shares of the largest one: the sum of huge weights would overflow.
+    """Return weights divided by the largest one: the sum of huge weights would overflow.
 
     >>> relative(np.array([0.0, 1e308, 1e308])).sum()
     np.float64(2.0)

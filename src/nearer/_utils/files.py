@@ -1,7 +1,7 @@
-"""Writing files so that a crash never leaves half of one behind.
+"""Write files so that a crash never leaves half a file behind.
 
-Every file of the library is written through `replacing`: under a temporary name beside its place, then renamed. Links
-are followed; devices and pipes are written into, because a file in their place would be of use to nobody.
+Every file of the library is written through `replacing`: under a temporary name in the same folder, then renamed. Links
+are followed; devices and pipes are written to, because replacing them with a file would help nobody.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path; on success its content takes the place of `path`, on failure nothing changes.
 
     A symbolic link stays, and the file that it leads to is replaced. An existing file keeps its permissions. Devices
-    and pipes are written into at the end. An error about the temporary file names `path` instead.
+    and pipes are written to at the end. An error about the temporary file names `path` instead.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     'hello'
     """
     asked = Path(path)
-    if asked in _held:  # a writer called by another one, which renames
+    if asked in _held:  # called by another writer, which renames
         yield asked
         return
     target = destination(asked)
@@ -52,7 +52,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def destination(path: Path) -> Path | None:
-    """The file that a path leads to through links, there or not; None for a device, a pipe or our own output.
+    """Return the file that a path leads to through links, existing or not; None for a device, a pipe or our output.
 
     >>> destination(Path("new.csv")), destination(Path(os.devnull))
     (PosixPath('new.csv'), None)
@@ -69,12 +69,12 @@ def destination(path: Path) -> Path | None:
 
 
 def is_stdout(path: Path) -> bool:
-    """Whether a path such as /dev/stdout leads to where this process prints."""
+    """Return whether a path such as /dev/stdout leads to where this process prints."""
     return _own_stream(path) == 1
 
 
 def _own_stream(path: Path) -> int | None:
-    """The descriptor of stdout or stderr where the path leads to the same file."""
+    """Return the descriptor of stdout or stderr if the path leads to the same file."""
     for descriptor in (1, 2):
         with suppress(OSError):
             if os.path.samestat(os.stat(path), os.fstat(descriptor)):
@@ -84,13 +84,13 @@ def _own_stream(path: Path) -> int | None:
 
 @contextmanager
 def _poured(node: Path) -> Iterator[Path]:
-    """A temporary file elsewhere, whose content goes into a device or a pipe."""
+    """Yield a temporary file elsewhere, whose content is then copied to a device or a pipe."""
     with tempfile.TemporaryDirectory(prefix="nearer-") as folder:
         temporary = Path(folder) / f"output{_ending(node)}"
         with _named(node, temporary), _marked(temporary):
             yield temporary
             own = _own_stream(node)
-            # a copy of our own descriptor shares its position: what is printed later comes behind
+            # a copy of our own descriptor shares its position: later output follows it
             into: int | Path = node if own is None else os.dup(own)
             with temporary.open("rb") as content, open(into, "wb") as stream:
                 shutil.copyfileobj(content, stream)
@@ -98,12 +98,14 @@ def _poured(node: Path) -> Iterator[Path]:
 
 @contextmanager
 def _renamed(asked: Path, target: Path) -> Iterator[Path]:
-    """A temporary file beside the target, which takes its place."""
+    """Yield a temporary file in the folder of the target, which then replaces it."""
     _sweep(target)
     temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(4)}{_ending(asked)}")
     with _named(asked, temporary), _locked(temporary), _marked(temporary):
         mode = _permissions(target)
-        if mode is not None:  # from the start: what is private must not be public while it is written
+        if (
+            mode is not None
+        ):  # from the start: a private file must not be readable by others while it is written
             os.chmod(temporary, mode | stat.S_IRUSR | stat.S_IWUSR)
         try:
             yield temporary
@@ -127,13 +129,13 @@ def _marked(temporary: Path) -> Iterator[None]:
 
 @contextmanager
 def _named(asked: Path, temporary: Path) -> Iterator[None]:
-    """Let errors name the file that was asked for: nobody knows the temporary one, and a full disk names none."""
+    """Let errors name the requested file: users do not know the temporary one, and a full disk names none."""
     try:
         yield
     except OSError as error:
         name = error.filename
         if type(error) is not OSError and error.errno is None:
-            raise  # somebody's own sentence, not the system's
+            raise  # a message of our own, not one of the system
         if name is not None and (isinstance(name, int) or Path(os.fsdecode(name)) != temporary):
             raise
         raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(asked)) from error
@@ -141,11 +143,11 @@ def _named(asked: Path, temporary: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(temporary: Path) -> Iterator[None]:
-    """Create the temporary file and hold a lock on it, which ends with the process however that ends."""
+    """Create the temporary file and hold a lock on it, which the system releases when the process ends."""
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         if fcntl is None:
-            os.close(descriptor)  # Windows renames no file that is open
+            os.close(descriptor)  # Windows cannot rename an open file
         else:
             with suppress(OSError):  # some network drives have no locks
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -175,7 +177,7 @@ def _delete_abandoned(leftover: Path) -> None:
 
 
 def _is_abandoned(descriptor: int) -> bool:
-    """Whether no process writes a temporary file any more: nobody locks it, and it was not made this moment."""
+    """Return whether a temporary file is abandoned: no process locks it, and it is older than a moment."""
     age = time.time() - os.fstat(descriptor).st_mtime
     if fcntl is not None:
         try:
@@ -189,17 +191,17 @@ def _is_abandoned(descriptor: int) -> bool:
 
 
 def _prefix(target: Path) -> str:
-    """How the names of temporary files for a target begin; short, because names have a longest length."""
+    """Return the prefix of temporary files for a target; short, because the length of names is limited."""
     return f".nearer-{zlib.crc32(os.fsencode(target.name)):08x}-"
 
 
 def _ending(path: Path) -> str:
-    """The ending of a name, with the one before .gz: writers choose formats by it."""
+    """Return the ending of a name, including the one before .gz: writers choose formats by it."""
     return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else path.suffixes[-1:])
 
 
 def _permissions(target: Path) -> int | None:
-    """The permission bits of a file, None where there is none yet."""
+    """Return the permission bits of a file, or None if it does not exist."""
     try:
         return stat.S_IMODE(os.stat(target).st_mode) & 0o777
     except FileNotFoundError:
@@ -207,7 +209,7 @@ def _permissions(target: Path) -> int | None:
 
 
 def _synced(path: Path) -> None:
-    """Wait until the content is on the disk: a rename must not be there before it."""
+    """Wait until the content is on the disk: the rename must not get there first."""
     descriptor = os.open(path, os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -216,7 +218,7 @@ def _synced(path: Path) -> None:
 
 
 def _synced_folder(folder: Path) -> None:
-    """Wait until the rename is on the disk, where the system can say so."""
+    """Wait until the rename is on the disk, if the system supports that."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:

@@ -1,4 +1,4 @@
-"""Exact search for the nearest labelled points, block by block: what the retrieval metrics stand on."""
+"""Exact search for the nearest labelled points, block by block, for the retrieval metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nearer.errors import InputError
 
 
 def label_codes(*labels: ArrayLike) -> list[np.ndarray]:
-    """Each array of labels as integers 0, 1, ...; equal labels get equal integers, also across arrays."""
+    """Return each array of labels as integers 0, 1, ...; equal labels get equal integers, also across arrays."""
     arrays = [np.asarray(some) for some in labels]
     for some in arrays:
         if some.ndim != 1 or not len(some):
@@ -26,7 +26,7 @@ def label_codes(*labels: ArrayLike) -> list[np.ndarray]:
 
 
 class Search:
-    """Nearest points of every query, block by block."""
+    """The nearest points of every query, found block by block."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Search:
         return k
 
     def ranked(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Blocks of queries with the indices of their k nearest points, nearest first, ties by index."""
+        """Yield blocks of queries with the indices of their k nearest points, nearest first, ties by index."""
         from scipy.spatial.distance import cdist
 
         queries, database = fitted_to_squares(self.queries, self.database)
@@ -89,7 +89,7 @@ class Search:
             yield block, _smallest(distances, self.k)
 
     def ranked_relevance(self, only_answerable: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Blocks of (is the point at each rank relevant, number of relevant points in the database)."""
+        """Yield blocks of (is the point at each rank relevant, number of relevant points in the database)."""
         n_classes = max(int(self.query_classes.max()), int(self.database_classes.max())) + 1
         totals = np.bincount(self.database_classes, minlength=n_classes) - self.leave_one_out
         for block, neighbours in self.ranked():
@@ -99,7 +99,7 @@ class Search:
 
 
 def _smallest(distances: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k smallest numbers of each row in rising order, equal ones by column."""
+    """Return the columns of the k smallest numbers per row in ascending order, ties by column."""
     if k == distances.shape[1]:
         return np.argsort(distances, axis=1, kind="stable")
     limit = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]

@@ -1,4 +1,4 @@
-"""Packages that nearer can do without until something asks for them."""
+"""Packages that are imported only when a feature needs them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from types import ModuleType
 
 
 def optional(package: str, purpose: str, install: str | None = None) -> ModuleType:
-    """Import a package that is not among nearer's dependencies, or say in one sentence how to get it.
+    """Import a package that is not among nearer's dependencies, or raise an error that says how to install it.
 
     Parameters
     ----------
     package : str
-        What is imported.
+        The package to import.
     purpose : str
-        What needs it, at the start of the sentence.
+        What needs it, as the beginning of the error.
     install : str, optional
-        What pip is to install, where that is not the package itself.
+        The argument of pip install, if it is not the name of the package.
     """
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.partition(".")[0] != package:
-            raise  # it is there, but lacks something itself: its own message says more
+            raise  # it is installed but lacks one of its own dependencies: its message says which
         raise ModuleNotFoundError(
             f"{purpose} needs the package {package!r}; run: pip install {install or package}", name=package
         ) from None

@@ -1,11 +1,11 @@
-"""A progress bar on stderr: what the fit is doing, the objective and, where it can be known, the time left."""
+"""Progress bars on stderr: what a fit is doing, its objective and, if it can be known, the time left."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nearer._utils.text import counted, readable_seconds
 
@@ -14,7 +14,30 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from nearer.solvers import Progress, Result
+
+class FitRecord(Protocol):
+    """What a bar shows of `nearer.solvers.Progress`."""
+
+    @property
+    def stage(self) -> str: ...
+    @property
+    def part(self) -> int: ...
+    @property
+    def parts(self) -> int: ...
+    @property
+    def fraction(self) -> float: ...
+    @property
+    def objective(self) -> float: ...
+
+
+class FitEnd(Protocol):
+    """What a bar shows of `nearer.solvers.Result`."""
+
+    @property
+    def stop_reason(self) -> str: ...
+    @property
+    def n_epochs(self) -> int: ...
+
 
 #: the reasons for which a fit ends, as the bar says them
 _ENDINGS = {
@@ -37,7 +60,7 @@ def progress_bar(
     console: Console | None = None,
     keep: bool = True,
 ) -> Iterator[Drawing]:
-    """Show a bar while a fit runs; what is yielded is the callback that the fit needs.
+    """Show a bar while a fit runs; yield the callback that the fit needs.
 
     At the end the bar is full and says why the fit ended, in the words given to `finish`.
 
@@ -46,9 +69,9 @@ def progress_bar(
     about : str
         What is being fitted, written before the bar.
     max_seconds : float, optional
-        The budget of the fit, which the time left does not exceed.
+        The budget of the fit; the time left does not exceed it.
     console : rich Console, optional
-        Where to draw; stderr by default. Where that is no terminal, only the last state is written.
+        Where to draw; stderr by default. If that is not a terminal, only the last state is written.
     keep : bool
         Leave the finished bar on the screen; otherwise it disappears.
 
@@ -97,9 +120,9 @@ class Drawing:
         self._objective = ""
         self._finished = False
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: FitRecord) -> None:
         """Show a record."""
-        stage, part, parts = _place(progress)
+        stage, part, parts = progress.stage, progress.part, progress.parts
         share = (part - 1 + progress.fraction) / parts
         left = self._clock.left(stage, share)
         self._objective = f"objective {progress.objective:.4g}"
@@ -118,15 +141,10 @@ class Drawing:
         status = "  ".join(filter(None, (self._objective, why)))
         self.bar.update(self._task, status=status, completed=1.0 if whole else None)
 
-    def finish_with(self, result: Result) -> None:
+    def finish_with(self, result: FitEnd) -> None:
         """Say how a fit ended, from its result."""
         why = f"{_ENDINGS[result.stop_reason]} after {counted(result.n_epochs, 'epoch')}"
         self.finish(why, whole=result.stop_reason not in ("callback", "interrupted"))
-
-
-def _place(progress: Progress) -> tuple[str, int, int]:
-    """Return the stage, part and parts of a fit."""
-    return progress.stage, progress.part, progress.parts
 
 
 class _Clock:
@@ -139,12 +157,12 @@ class _Clock:
         self.stage_began = 0.0
 
     def left(self, stage: str, share: float) -> float | None:
-        """The least of the limits that are known; a fit that reaches its tolerance ends earlier.
+        """Return the smallest of the known limits; a fit that reaches its tolerance ends earlier.
 
         While settings are being chosen, only a budget of seconds says when the fit will end.
         """
         now = time.perf_counter()
-        worked = now - self.began - self.compile_seconds()  # what has been compiled will not be once more
+        worked = now - self.began - self.compile_seconds()  # nothing is compiled twice
         if stage != self.stage:
             self.stage, self.stage_began = stage, worked
         limits = []
@@ -160,7 +178,7 @@ class _Clock:
 def counting_bar(
     about: str, total: int, *, shown: bool = True, console: Console | None = None
 ) -> Iterator[Callable[[int], None]]:
-    """Show a bar for work of `total` equal parts; what is yielded is told how many are done.
+    """Show a bar for work of `total` equal parts; yield a function that takes the number of those done.
 
     >>> with counting_bar("answers", 10, shown=False) as show:
     ...     show(3)

@@ -1,4 +1,4 @@
-"""One way to turn what a user calls `random_state` into a numpy generator."""
+"""Turn what users pass as `random_state` into a numpy generator; save and restore its state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nearer.errors import InputError
 
 _KINDS = ("PCG64", "PCG64DXSM")
 _128_BITS = Integer(0, 2**128 - 1)
-#: where the draws of a generator stand, as `state_of` tells it
+#: the state of a generator, as `state_of` returns it
 RANDOM_SCHEMA = Record(
     {
         "bit_generator": Literal(*_KINDS),
@@ -25,7 +25,7 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def generator(random_state: RandomState = None) -> np.random.Generator:
-    """A numpy `Generator` from None, an int, a `Generator` (shared) or a legacy `RandomState`.
+    """Return a numpy `Generator` from None, an int, a `Generator` (shared) or a legacy `RandomState`.
 
     >>> int(generator(0).integers(100)) == int(generator(0).integers(100))
     True
@@ -36,16 +36,16 @@ def generator(random_state: RandomState = None) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise InputError(
-            "random_state must be None, a whole number of 0 or more, a Generator or a RandomState, "
-            f"not {random_state!r}"
+            f"must be None, a whole number of 0 or more, a Generator or a RandomState, not {random_state!r}",
+            parameter="random_state",
         ) from None
 
 
 def separate(random_state: RandomState = None) -> np.random.Generator:
-    """A generator whose draws have nothing to do with those of `generator` for the same seed.
+    """Return a generator whose draws are independent of those of `generator` for the same seed.
 
-    For made-up data: with the same draws, a fit that begins at random with the seed of the data would begin at the
-    answer.
+    For simulated data: with the same draws, a fit that starts at random with the seed of the data would start at the
+    solution.
 
     >>> float(separate(0).normal()) == float(generator(0).normal())
     False
@@ -56,7 +56,7 @@ def separate(random_state: RandomState = None) -> np.random.Generator:
 
 
 def state_of(rng: np.random.Generator) -> dict[str, Any]:
-    """Where the draws of a generator stand, in plain numbers.
+    """Return the state of a generator in plain numbers.
 
     >>> rng = generator(0)
     >>> float(restored_generator(state_of(rng)).normal()) == float(rng.normal())
@@ -65,14 +65,14 @@ def state_of(rng: np.random.Generator) -> dict[str, Any]:
     state = dict(rng.bit_generator.state)
     if state["bit_generator"] not in _KINDS:
         raise InputError(
-            f"a file cannot hold where draws of {state['bit_generator']} stand: give an int, or "
+            f"a file cannot hold the state of {state['bit_generator']}: pass an int, or "
             "numpy.random.default_rng(), as random_state"
         )
     return state
 
 
 def restored_generator(state: dict[str, Any]) -> np.random.Generator:
-    """The generator whose draws stand there."""
+    """Return a generator in this state."""
     kind = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM}[state["bit_generator"]]
     bits = kind(0)
     bits.state = state

@@ -30,7 +30,7 @@ LARGE = 4000
 
 
 class _Shared:
-    """The fits under way in this process, and what the threads were set to before the first of them."""
+    """The number of fits running in this process, and the setting of the threads before the first of them."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -45,8 +45,8 @@ if hasattr(os, "register_at_fork"):  # a forked child must not inherit a lock th
 
 @lru_cache(maxsize=1)
 def _libraries() -> list[Any]:
-    """The BLAS libraries that numpy and scipy call."""
-    import scipy.linalg  # noqa: F401 - scipy brings a BLAS of its own, which must be loaded to be found
+    """Return the BLAS libraries that numpy and scipy call."""
+    import scipy.linalg  # noqa: F401 - scipy ships its own BLAS, which must be loaded to be found
     from threadpoolctl import ThreadpoolController
 
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
@@ -103,7 +103,7 @@ def _restore() -> None:
 
 
 class _Note:
-    """Whether ctrl-C was pressed, and whether anyone has acted on it."""
+    """Whether ctrl-C was pressed, and whether the fit has seen it."""
 
     pressed = False
     seen = False
@@ -113,7 +113,7 @@ _note: _Note | None = None
 
 
 def interrupted() -> bool:
-    """Return whether ctrl-C was pressed within `noting`; who asks must end its work then."""
+    """Return whether ctrl-C was pressed within `noting`; the caller must then end its work."""
     if _note is None or threading.current_thread() is not threading.main_thread():
         return False
     _note.seen = _note.seen or _note.pressed
@@ -124,8 +124,8 @@ def interrupted() -> bool:
 def noting() -> Iterator[None]:
     """Note the first ctrl-C for `interrupted` instead of raising; a second one interrupts at once.
 
-    If nobody asked after it was pressed, it interrupts when the block ends. Blocks may be nested. Where ctrl-C is
-    ignored, has a handler already, or never arrives (outside the main thread), nothing changes.
+    If nobody asked after it was pressed, it interrupts when the block ends. Blocks may be nested. If ctrl-C is
+    ignored, already has a handler, or never arrives (outside the main thread), nothing changes.
     """
     global _note
     in_main = threading.current_thread() is threading.main_thread()
@@ -159,7 +159,7 @@ def interrupt_between() -> Iterator[Callable[[], bool]]:
     """
     pressed = False
 
-    def look() -> bool:  # remains true after the block, for those who catch what it raises
+    def look() -> bool:  # remains true after the block, for callers that catch the KeyboardInterrupt
         nonlocal pressed
         pressed = pressed or interrupted()
         return pressed
@@ -172,9 +172,9 @@ def interrupt_between() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def compiling(on_start: Callable[[], object] | None = None) -> Iterator[Callable[[], float]]:
-    """Watch numba compile; what is yielded gives the seconds that went into it so far.
+    """Measure how long numba compiles; yield a function that returns the seconds so far.
 
-    Loops that come from the cache on disk do not count: numba tells of those that it compiles.
+    Loops that come from the cache on disk do not count: numba reports only those that it compiles.
 
     >>> with compiling() as seconds:
     ...     pass
@@ -187,7 +187,7 @@ def compiling(on_start: Callable[[], object] | None = None) -> Iterator[Callable
         seconds, depth, began = 0.0, 0, 0.0
 
         def on_start(self, event: Any) -> None:
-            if self.depth == 0:  # a loop compiles the functions it calls within its own time
+            if self.depth == 0:  # the time of a loop includes that of the functions it calls
                 self.began = time.perf_counter()
                 if on_start is not None:
                     on_start()

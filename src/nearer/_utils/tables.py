@@ -21,7 +21,7 @@ ENCODE = (
 
 @contextmanager
 def naming_cells(X: Any, name: str = "features", remedy: str = ENCODE) -> Iterator[None]:
-    """Say which cell is not a number where a conversion of X within fails because of one.
+    """If a conversion of X within the block fails, say which cell is not a number.
 
     >>> with naming_cells([[1.0, "M"]], remedy="give numbers"):
     ...     np.asarray([[1.0, "M"]], dtype=float)
@@ -42,7 +42,7 @@ def naming_cells(X: Any, name: str = "features", remedy: str = ENCODE) -> Iterat
 def _complaint(X: Any, name: str, remedy: str) -> str | None:
     try:
         cells = np.asarray(X, dtype=object)
-    except ValueError:  # of arrays that differ in all but their first axis
+    except ValueError:  # arrays that differ in all but their first axis
         return None
     if cells.ndim == 1 and any(isinstance(row, list | tuple | np.ndarray) for row in cells):
         return _of_lengths(cells, name)
@@ -59,7 +59,7 @@ def _complaint(X: Any, name: str, remedy: str) -> str | None:
 
 
 def _of_lengths(rows: Any, name: str) -> str | None:
-    """About rows of different lengths."""
+    """Return an error about rows of different lengths, if there are any."""
     lengths = [len(row) if isinstance(row, list | tuple | np.ndarray) else 1 for row in rows]
     other = next((row for row, length in enumerate(lengths) if length != lengths[0]), None)
     if other is None:
@@ -76,7 +76,7 @@ def _converts(value: Any) -> bool:
 
 
 def _reason(value: Any, remedy: str) -> str | None:
-    """What is wrong with a cell and what to do; None of objects that nobody would expect in a table."""
+    """Return what is wrong with a cell and what to do; None for objects that nobody would expect in a table."""
     if isinstance(value, str | bytes):
         return f"which is not a number: {remedy}"
     if type(value).__name__ in ("NAType", "NaTType"):
@@ -92,7 +92,7 @@ def _named(X: Any, column: int) -> str:
 
 
 def finite_rows(features: Any) -> Any:
-    """The features, dense or CSR, if they are finite; otherwise one sentence about the first that is not.
+    """Return the features, dense or CSR, if they are finite; otherwise raise an error about the first that is not.
 
     >>> finite_rows(np.array([[1.0, np.nan]]))
     Traceback (most recent call last):
@@ -104,7 +104,7 @@ def finite_rows(features: Any) -> Any:
         if np.isfinite(numbers.sum()):  # without a temporary array
             return features
     bad = np.argwhere(~np.isfinite(numbers))
-    if not len(bad):  # finite numbers with a sum that is not
+    if not len(bad):  # the numbers are finite, only their sum is not
         return features
     if is_dense:
         row, column = bad[0]
@@ -126,16 +126,16 @@ _KINDS: dict[str, Any] = {
 
 
 def labels_of_one_kind(values: Any, name: str, remedy: str) -> np.ndarray:
-    """The labels as an array; refuse missing ones, and those of several kinds, which have no common order.
+    """Return the labels as an array; refuse missing ones, and labels of several types, which have no common order.
 
     Parameters
     ----------
     values : array-like
-        What is not a list of labels (of two dimensions, for instance) is given back as it is.
+        Anything that is not a list of labels (for example an array of two dimensions) is returned unchanged.
     name : str
-        What a message calls them.
+        What error messages call them.
     remedy : str
-        What to do about a missing one.
+        What error messages advise about a missing label.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def labels_of_one_kind(values: Any, name: str, remedy: str) -> np.ndarray:
 
 
 def _array(values: Any) -> np.ndarray:
-    """An array in which every label stays what it is: numpy would make strings of numbers beside strings."""
+    """Return an array that keeps every label as it is: numpy would turn numbers among strings into strings."""
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
@@ -178,7 +178,7 @@ def _array(values: Any) -> np.ndarray:
 
 
 def _is_missing(value: Any) -> bool:
-    """None and NaN; pandas' NA answers no comparison."""
+    """Return whether a label is None, NaN or pandas' NA, which cannot be compared."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, Real) and value != value
@@ -203,9 +203,9 @@ _COMPRESSED = ("csr", "csc", "bsr")
 
 
 def well_formed(X: Any) -> Any:
-    """X if its indices are all within it; compiled loops and scipy's own conversions rely on that.
+    """Return X if all its indices are valid; compiled loops and scipy's own conversions rely on that.
 
-    Repeated and unsorted columns are fine.
+    Repeated and unsorted columns are allowed.
 
     >>> broken = sparse.csr_matrix(np.eye(2))
     >>> broken.indices[1] = 7

@@ -8,7 +8,7 @@ import warnings
 
 
 def counted(number: int, noun: str) -> str:
-    """A number and what it counts.
+    """Return a number with the noun that it counts.
 
     >>> counted(1, "answer"), counted(2000, "answer")
     ('1 answer', '2,000 answers')
@@ -17,7 +17,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def readable_seconds(seconds: float) -> str:
-    """Seconds as a person says them.
+    """Return a duration in readable units.
 
     >>> readable_seconds(0.0123), readable_seconds(3.21), readable_seconds(75), readable_seconds(7300)
     ('12 ms', '3.2 s', '1 min 15 s', '2 h 01 min')
@@ -32,15 +32,15 @@ def readable_seconds(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def warn(message: str) -> None:
-    """Warn as if the line that called into nearer did."""
+def warn(message: str | Warning) -> None:
+    """Warn with the line of the caller that is outside nearer."""
     warnings.warn(message, UserWarning, stacklevel=_caller() + 1)
 
 
 def _caller() -> int:
-    """How far up from `warn` the first line is that is not nearer's."""
+    """Return how many frames above `warn` the first one outside nearer is."""
     frame, level = sys._getframe(1), 0
-    # decorators of contextlib stand between two functions of nearer
+    # decorators of contextlib lie between two functions of nearer
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
         ("nearer", "contextlib")
     ):

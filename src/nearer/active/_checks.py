@@ -21,7 +21,8 @@ def checked_strategy(strategy: str | Strategy) -> Strategy:
     if isinstance(strategy, str) and strategy in STRATEGIES:
         return STRATEGIES[strategy]()
     raise InputError(
-        f"strategy must be one of {', '.join(STRATEGIES)} or a nearer.active.Strategy object, not {strategy!r}"
+        f"must be one of {', '.join(STRATEGIES)} or a nearer.active.Strategy object, not {strategy!r}",
+        parameter="strategy",
     )
 
 

@@ -37,9 +37,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        import nearer
+        from nearer import __version__
 
-        typer.echo(f"nearer {nearer.__version__}")
+        typer.echo(f"nearer {__version__}")
         raise typer.Exit
 
 

@@ -38,7 +38,7 @@ class Commands(TyperGroup):
             sys.stdout.flush()  # a reader that has gone away is noticed here, not while Python shuts down
             return result
         except InputError as error:
-            raise type(error)(in_options(str(error), self._options(ctx))) from error
+            raise type(error)(in_options(error, self._options(ctx))) from error
         except KeyboardInterrupt:
             complain("interrupted, nothing was written")
             raise typer.Exit(INTERRUPTED) from None
@@ -49,12 +49,12 @@ class Commands(TyperGroup):
 
     @contextmanager
     def _warnings_in_a_sentence(self, ctx: Any) -> Iterator[None]:
-        told: set[str] = set()  # a file that is read twice leads to the same warning twice
+        shown: set[str] = set()  # a file that is read twice leads to the same warning twice
 
         def show(message: Warning | str, *_: Any, **__: Any) -> None:
-            if str(message) not in told:
-                told.add(str(message))
-                complain(in_options(str(message), self._options(ctx)))
+            if str(message) not in shown:
+                shown.add(str(message))
+                complain(in_options(message, self._options(ctx)))
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
@@ -62,13 +62,13 @@ class Commands(TyperGroup):
             yield
 
     def _options(self, ctx: Any) -> set[str]:
-        """What can be typed after the command that was started."""
+        """Return what can be typed after the command that was started."""
         command = self.commands[ctx.invoked_subcommand]
         return {option for parameter in command.params for option in parameter.opts}
 
 
 def complain(message: str) -> None:
-    """One sentence on stderr."""
+    """Print one sentence on stderr."""
     print(f"nearer: {' '.join(message.split())}", file=sys.stderr)
 
 
@@ -86,7 +86,7 @@ def _exit_code(run: Callable[[], Any]) -> int:
 
 
 def sentence(error: Exception) -> str | None:
-    """What went wrong in the user's terms; None where it is not the user's doing.
+    """Return what went wrong in the user's terms, None if it is not the user's doing.
 
     >>> sentence(FileNotFoundError(2, "No such file or directory", "answers.csv"))
     'answers.csv: no such file or directory'

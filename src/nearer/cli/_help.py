@@ -44,5 +44,5 @@ EXAMPLES = {
 
 
 def examples(command: str) -> str:
-    """The examples as the epilogue of a help page; typer ends a line at an empty one."""
+    """Return the examples as the end of a help page; typer breaks lines only at empty ones."""
     return "\n\n".join(["[bold]Examples[/bold]", *(f"  {line}" for line in EXAMPLES[command])])

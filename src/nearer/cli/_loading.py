@@ -77,7 +77,7 @@ def read_about(estimator: Model, path: Path, read: Callable[..., Comparisons]) -
 
 def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Comparisons]) -> Comparisons:
     """Return the comparisons of a file for a model to continue with; add new objects to the model."""
-    from nearer.comparisons.database_numbers import check_numbers
+    from nearer.comparisons.store import check_numbers
 
     try:
         found = read()

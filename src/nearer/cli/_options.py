@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Invalid(StrEnum):
-    """What to do with rows that cannot be comparisons."""
+    """What to do with rows that are not valid comparisons."""
 
     error = "error"
     drop = "drop"
 
 
 class Zero(StrEnum):
-    """What a response of 0 says."""
+    """What a response of 0 means."""
 
     undecided = "undecided"
     second = "second"
@@ -82,7 +82,7 @@ Header = Annotated[
         "--header/--no-header",
         show_default=False,
         rich_help_panel=READING,
-        help="Whether a text file starts with column names; found out by default.",
+        help="Whether a text file starts with column names; detected by default.",
     ),
 ]
 ResponseCoding = Annotated[
@@ -91,7 +91,7 @@ ResponseCoding = Annotated[
         "--coding",
         show_default=False,
         rich_help_panel=READING,
-        help="What a response is, where it could be two things: 1 and -1, 1 and 2, or the object itself.",
+        help="What responses are if this is ambiguous: 1 and -1, 1 and 2, or the object itself.",
     ),
 ]
 ResponseCodes = Annotated[
@@ -100,8 +100,8 @@ ResponseCodes = Annotated[
         "--codes",
         show_default=False,
         rich_help_panel=READING,
-        help="What stands for the first and the second option, where responses are keys, buttons or numbers "
-        "from 0: first=0,second=1 (also undecided=...; for odd ones out also third=...).",
+        help="Codes of the first and the second option, if responses are keys, buttons or numbers from 0: "
+        "first=0,second=1 (also undecided=...; for odd ones out also third=...).",
     ),
 ]
 FirstIndex = Annotated[
@@ -121,15 +121,15 @@ ZeroMeans = Annotated[
         "--zero",
         show_default=False,
         rich_help_panel=READING,
-        help="What a response of 0 says, where all are 0 or 1: nothing, or that the second is nearer.",
+        help="What a response of 0 means if all are 0 or 1: undecided, or that the second is nearer.",
     ),
 ]
 
 
 def refuse_idle(context: typer.Context, *rules: tuple[bool, Collection[str], str]) -> None:
-    """Refuse options that were typed and would do nothing.
+    """Refuse options that were typed but would have no effect.
 
-    A rule says whether its options are idle, which they are by the names of their parameters, and what to tell.
+    A rule is: whether its options have no effect, the names of their parameters, and the advice for the error.
     """
     typed = {
         parameter.name: parameter.opts[0]
@@ -143,7 +143,7 @@ def refuse_idle(context: typer.Context, *rules: tuple[bool, Collection[str], str
 
 
 def parse_columns(text: str | None) -> dict[str, str | int] | None:
-    """The mapping that `Comparisons.read` takes from what was typed.
+    """Return the `columns` of `Comparisons.read` from the text of the option.
 
     >>> parse_columns("anchor=city,near=1,far=2")
     {'anchor': 'city', 'near': 1, 'far': 2}
@@ -160,7 +160,7 @@ def parse_columns(text: str | None) -> dict[str, str | int] | None:
 
 
 def parse_codes(text: str | None) -> dict[str, list[str]] | None:
-    """The codes that `Comparisons.read` takes from what was typed; an answer may have several.
+    """Return the `codes` of `Comparisons.read` from the text of the option; an answer may have several.
 
     >>> parse_codes("first=f,first=left,second=j")
     {'first': ['f', 'left'], 'second': ['j']}
@@ -187,7 +187,7 @@ def read_answers(
     invalid: Invalid,
     **about: Any,
 ) -> Comparisons:
-    """The comparisons of a file; `about` gives the names and the number of objects where they are known."""
+    """Return the comparisons of a file; `about` holds the names and the number of objects if they are known."""
     from nearer.comparisons import Comparisons
 
     return Comparisons.read(

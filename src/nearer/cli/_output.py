@@ -18,7 +18,7 @@ from nearer.errors import InputError
 
 
 def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json: bool) -> None:
-    """Print the facts as JSON, or the lines as two columns; on stderr where a file of the facts is stdout itself."""
+    """Print the facts as JSON or the lines as two columns; on stderr if one of the files written is stdout."""
     err = any(isinstance(fact, Path) and is_stdout(fact) for fact in facts.values())
     if as_json:
         typer.echo(json.dumps(plain(facts), ensure_ascii=False, allow_nan=False), err=err)
@@ -30,7 +30,7 @@ def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json:
 
 
 def plain(value: Any) -> Any:
-    """Numpy scalars and arrays, paths and non-finite numbers as JSON knows them.
+    """Convert numpy scalars and arrays, paths and non-finite numbers to what JSON can hold.
 
     >>> import numpy as np
     >>> plain({"error": np.float64(0.5), "steps": np.array([1, 2]), "objective": float("nan")})
@@ -58,7 +58,7 @@ def percent(share: float) -> str:
 
 
 def left_out(n_dropped: int) -> str:
-    """What to add to a number of comparisons where rows of the file are not among them.
+    """Return an addition to a number of comparisons that says how many rows were left out.
 
     >>> left_out(0), left_out(1)
     ('', ', 1 row left out (invalid or undecided)')
@@ -67,7 +67,7 @@ def left_out(n_dropped: int) -> str:
 
 
 def number_or_name(text: str) -> float | str:
-    """An option that takes a number or a word.
+    """Return the value of an option that takes a number or a word.
 
     >>> number_or_name("0.5"), number_or_name("auto")
     (0.5, 'auto')
@@ -78,11 +78,11 @@ def number_or_name(text: str) -> float | str:
         return text
 
 
-def output_file(given: Path | None, usual: str, *, force: bool) -> Path:
-    """The file to write: the one that was named, or the usual one unless that would replace a file unasked."""
+def output_file(given: Path | None, default: str, *, force: bool) -> Path:
+    """Return the named file, or the default one unless it exists and `force` is not set."""
     if given is not None:
         return given
-    path = Path(usual)
+    path = Path(default)
     if os.path.lexists(path) and not force:
         raise InputError(
             f"{path}: this file exists already; choose another name with --out, or replace it with --force"
@@ -91,7 +91,7 @@ def output_file(given: Path | None, usual: str, *, force: bool) -> Path:
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -> None:
-    """Refuse before any work what could not be written at its end, or would replace what was read."""
+    """Refuse, before any work, outputs that cannot be written or would replace an input."""
     sources = [path for path in inputs if path.exists()]
     seen: set[Path] = set()
     for path in filter(None, outputs):
@@ -106,7 +106,7 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path] = ()) -
 
 
 def _check_writable(path: Path) -> None:
-    """Refuse a file in a folder that is not there or closed, and a device or pipe that is closed."""
+    """Refuse a file in a folder that is missing or read-only, and a device or pipe that cannot be written to."""
     target = destination(path)
     if target is None:
         if not os.access(path, os.W_OK):
@@ -119,13 +119,13 @@ def _check_writable(path: Path) -> None:
 
 
 def check_page(path: Path | None) -> None:
-    """Refuse a report that is to be anything but a page."""
+    """Refuse a name for a report that does not end with .html."""
     if path is not None and path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page, give it a name that ends with .html")
 
 
 def check_picture(path: Path | None) -> None:
-    """Refuse a picture in a format that cannot be drawn."""
+    """Refuse the name of a picture in an unknown format."""
     if path is None:
         return
     from matplotlib.figure import Figure
@@ -136,7 +136,7 @@ def check_picture(path: Path | None) -> None:
 
 
 def write_all(writers: Mapping[Path, Callable[[Path], object]]) -> None:
-    """Write every file under a temporary name, then move all to their places; a failure leaves none."""
+    """Write every file under a temporary name, then rename all; a failure leaves none."""
     with ExitStack() as stack:
         for path, write in writers.items():
             temporary = stack.enter_context(replacing(path))

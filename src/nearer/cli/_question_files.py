@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli._loading import about_model, check_kind, read_about
 from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
-from nearer.errors import InputError
+from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ Columns = Mapping[str, str | int]
 
 
 @dataclass(frozen=True)
-class Questions:
+class QuestionTable:
     """The whole table, and its rows as comparisons whose first pair is the first one asked about."""
 
     table: pa.Table
@@ -37,16 +37,16 @@ def read_questions(
     columns: Columns | None = None,
     header: bool | None = None,
     first_index: int | None = None,
-) -> Questions:
-    """Questions about the objects of a model; answers that are there as well are kept but not looked at."""
-    from nearer.comparisons.files.boundary import reading
+) -> QuestionTable:
+    """QuestionTable about the objects of a model; answers that are there as well are kept but not looked at."""
     from nearer.comparisons.files.formats import format_of
+    from nearer.comparisons.files.opening import reading
 
     kind = format_of(path)
     if kind == "npz":
-        raise InputError(f"{path}: questions are a table; convert the file to csv, parquet or jsonl")
+        raise InputError("questions are a table", "convert the file to csv, parquet or jsonl", place=path)
     if header is not None and kind != "csv":
-        raise InputError(f"{path}: --header and --no-header are for csv, tsv and txt files; leave them out")
+        raise InputError("is for csv, tsv and txt files", "leave it out", parameter="header", place=path)
     with reading(path):
         if kind == "csv":
             return _read_text(path, estimator, columns, header, first_index)
@@ -55,7 +55,7 @@ def read_questions(
 
 
 def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
-    """Where the objects are if they are called `anchor, a, b`, which without a response no answer may be.
+    """Return where the objects are if they are called `anchor, a, b`, which no answer without a response may be.
 
     >>> shown_columns(["id", "anchor", "a", "b"])
     {'anchor': 1, 'near': 2, 'far': 3}
@@ -71,7 +71,7 @@ def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
 
 def _found_objects(header: Sequence[str]) -> tuple[int, ...] | None:
     try:
-        return layout_of(header, None, "").objects
+        return layout_of(header, None, None).objects
     except InputError:
         return None
 
@@ -82,7 +82,7 @@ def _read_text(
     columns: Columns | None,
     header: bool | None,
     first_index: int | None,
-) -> Questions:
+) -> QuestionTable:
     import pyarrow as pa
 
     from nearer.comparisons import Comparisons
@@ -102,7 +102,7 @@ def _read_text(
         table = _all_text(source)
     except pa.ArrowInvalid as error:
         raise source.explained(error) from None
-    return Questions(table, Comparisons._of(assembler.finish()), _options(source.layout))
+    return QuestionTable(table, Comparisons._of(assembler.finish()), _options(source.layout))
 
 
 def _first_row(path: Path) -> list[str]:
@@ -115,7 +115,7 @@ def _first_row(path: Path) -> list[str]:
 
 
 def _all_text(source: CsvSource) -> pa.Table:
-    """Every cell as it is written."""
+    """Return every cell as it is written."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -139,13 +139,13 @@ def _from_table(
     estimator: Model,
     columns: Columns | None,
     first_index: int | None,
-) -> Questions:
+) -> QuestionTable:
     from nearer.comparisons import Comparisons
 
     if not table.num_rows:
-        raise InputError(f"{path}: there are no questions")
+        raise InputError("there are no questions", place=path)
     layout = _asked(
-        layout_of(table.column_names, columns or shown_columns(table.column_names), str(path)), path
+        layout_of(table.column_names, columns or shown_columns(table.column_names), Place(str(path))), path
     )
     roles = TRIPLET if len(layout.objects) == 3 else QUADRUPLET
     objects = table.select(list(layout.objects)).rename_columns(list(roles))
@@ -154,9 +154,9 @@ def _from_table(
         try:
             return Comparisons.from_frame(objects, first_index=first_index, **about)
         except InputError as error:
-            raise InputError(f"{path}, {error}") from None
+            raise error.but(place=replace(error.place or Place(), file=str(path))) from None
 
-    return Questions(table, read_about(estimator, path, read), _options(layout))
+    return QuestionTable(table, read_about(estimator, path, read), _options(layout))
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -183,12 +183,14 @@ def _read_jsonl(path: Path) -> pa.Table:
 
 
 def _asked(layout: Layout, path: Path) -> Layout:
-    """The objects alone: a response would turn rows round or leave them out."""
+    """Return the objects alone: a response would turn rows round or leave them out."""
     if layout.odd_one_out:
-        raise InputError(f"{path}: these are odd-one-out trials; ask questions with columns anchor, a, b")
+        raise InputError(
+            "these are odd-one-out trials", "ask questions with columns anchor, a, b", place=path
+        )
     return Layout(layout.objects)
 
 
 def _options(layout: Layout) -> tuple[int, int]:
-    """Columns of the two objects of which one is nearer to the anchor."""
+    """Return columns of the two objects of which one is nearer to the anchor."""
     return layout.objects[1], layout.objects[-1]

@@ -152,7 +152,7 @@ def _oracle(replay: Path | None, points: dict[str, Any], dim: int) -> tuple[Orac
     try:
         return RecordedOracle(recorded), n, max(1, min(10 * n * dim, most))
     except InputError as error:
-        raise InputError(f"{replay}: {error}") from None
+        raise error.within(replay) from None
 
 
 def _play(oracle: Oracle, strategies: list[str], n_answers: int, settings: dict[str, Any]) -> Study:

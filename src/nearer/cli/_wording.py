@@ -1,13 +1,13 @@
-"""What the library says in Python, as it is typed on the command line."""
+"""Errors and warnings of the library in terms of a command's options."""
 
 from __future__ import annotations
 
-import ast
-import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-#: settings that have another name here
+from nearer.errors import Explained, Suggestion
+
+#: settings whose options have other names
 _RENAMED = {
     "n_components": "dim",
     "n_init": "restarts",
@@ -15,70 +15,63 @@ _RENAMED = {
     "max_rank": "rank",
     "random_state": "seed",
 }
-#: options of the commands that take files as they are
-_READING = frozenset(("--columns", "--codes", "--coding", "--zero", "--first-index", "--invalid", "--header"))
-_READING_SETTING = re.compile(r"\bpass \w+=|\b(columns|codes|coding|zero|first_index|invalid|header)=")
-_SETTING = re.compile(r"\b([a-z]\w*)=('[^']*'|\"[^\"]*\"|[\w.+-]+)")
-_MAPPING = re.compile(r"\b(columns|codes)=(\{[^}]*\})")
-_SUBJECT = re.compile(
-    r"(?:^|(?<=: ))\w+(?:(?:, | and )\w+)*(?= (?:must|bounds|is for|are for|has the key|say all))"
-)
-#: advice that ends a sentence, or a part of it, and is about a setting
-_ADVICE = re.compile(r",? or pass \w+=(\[[^]]*\]|[^;,])*")
+#: settings of the commands that read any table, and what stands for a value to fill in
+_READING = frozenset(("columns", "codes", "coding", "zero", "first_index", "invalid", "header"))
+_TO_FILL_IN = {"columns": "COLUMN", "codes": "CODE"}
 
 
-def in_options(message: str, options: Collection[str]) -> str:
-    """A message of the library in terms of a command's options; advice on what it has no option for is left out.
+def in_options(message: object, options: Collection[str]) -> str:
+    """Word an error or a warning for a command; leave out settings for which it has no option.
 
-    >>> in_options("row 3: correct it or pass invalid='drop' to leave it out", ["--invalid"])
-    'row 3: correct it or pass --invalid drop to leave it out'
-    >>> in_options("row 3: correct it or pass invalid='drop' to leave it out", ["--columns"])
-    'row 3: correct it'
-    >>> in_options("max_seconds must be a number above 0, not 0", ["--max-seconds"])
-    '--max-seconds must be a number above 0, not 0'
+    >>> from nearer.errors import InputError
+    >>> error = InputError("row 3 is empty", remedy=["correct it", Suggestion("invalid", "drop", "to leave it out")])
+    >>> in_options(error, ["--invalid"])
+    'row 3 is empty; correct it, or pass --invalid drop to leave it out'
+    >>> in_options(error, ["--columns"])
+    'row 3 is empty; correct it'
+    >>> in_options(InputError("must be above 0, not 0", parameter="max_seconds"), ["--max-seconds"])
+    '--max-seconds must be above 0, not 0'
     """
-    if not _READING & set(options) and _READING_SETTING.search(message):
-        return f"{in_options(message, _READING)} (options of nearer convert: convert the file first)"
-    message = re.sub(r", or header=False(?= if)", "; or pass --no-header", message)
-    message = message.replace("header=False", "--no-header")
-    if "--names" not in options:
-        message = message.replace(" unless names=[...] lists them", "")
-    message = _MAPPING.sub(lambda found: _as_pairs(found, options), message)
-    message = _SETTING.sub(lambda found: _as_option(found, options), message)
-    message = _SUBJECT.sub(lambda subject: _each_option(subject[0], options), message)
-    return _ADVICE.sub("", message)
+    if not isinstance(message, Explained):
+        return str(message)
+    settings = {step.name for step in message.remedy if isinstance(step, Suggestion)} | {message.parameter}
+    reading = {_option(name) for name in _READING}
+    if settings & _READING and not reading & set(options):
+        return f"{message.sentence(_AsTyped(reading))} (options of nearer convert: convert the file first)"
+    return message.sentence(_AsTyped(options))
 
 
-def _option(name: str, options: Collection[str]) -> str | None:
-    option = "--" + _RENAMED.get(name, name).replace("_", "-")
-    return option if option in options else None
+class _AsTyped:
+    """Words parameters and settings as the options of a command."""
+
+    def __init__(self, options: Collection[str]) -> None:
+        self._options = options
+
+    def parameter(self, name: str) -> str:
+        """Return the option, or the name of a parameter that has none."""
+        return _option(name) if _option(name) in self._options else name
+
+    def setting(self, setting: Suggestion) -> str | None:
+        """Return the option with its value, None if there is no such option."""
+        option = _option(setting.name)
+        if option not in self._options:
+            return None
+        if isinstance(setting.value, bool):
+            return option if setting.value else option.replace("--", "--no-", 1)
+        return f"{option} {shlex.quote(_typed(setting))}"
 
 
-def _each_option(words: str, options: Collection[str]) -> str:
-    return re.sub(r"\w+", lambda word: _option(word[0], options) or word[0], words)
+def _option(name: str) -> str:
+    return "--" + _RENAMED.get(name, name).replace("_", "-")
 
 
-def _as_option(found: re.Match[str], options: Collection[str]) -> str:
-    option = _option(found[1], options)
-    value = found[2].strip("'\"")
-    return found[0] if option is None else f"{option} {value}"
+def _typed(setting: Suggestion) -> str:
+    """Return the value as it is typed.
 
-
-def _as_pairs(found: re.Match[str], options: Collection[str]) -> str:
-    """A setting that is a mapping, as it is typed; what cannot be typed here stays as it is."""
-    if f"--{found[1]}" not in options:
-        return found[0]
-    what = "COLUMN" if found[1] == "columns" else "CODE"
-    return f"--{found[1]} {_pairs(found[2], what)}"
-
-
-def _pairs(mapping: str, what: str) -> str:
+    >>> _typed(Suggestion("columns", {"anchor": 0, "response": "my choice", "a": ...}))
+    'anchor=0,response=my choice,a=COLUMN'
     """
-    >>> _pairs("{'anchor': 0, 'response': 'my choice', 'a': ...}", "COLUMN")
-    "'anchor=0,response=my choice,a=COLUMN'"
-    >>> _pairs("{'first': 'f', 'second': 'j'}", "CODE")
-    'first=f,second=j'
-    """
-    entries = ast.literal_eval(mapping)
-    pairs = (f"{part}={what if entry is ... else entry}" for part, entry in entries.items())
-    return shlex.quote(",".join(pairs))
+    if not isinstance(setting.value, Mapping):
+        return str(setting.value)
+    blank = _TO_FILL_IN.get(setting.name, "...")
+    return ",".join(f"{part}={blank if entry is ... else entry}" for part, entry in setting.value.items())

@@ -50,7 +50,7 @@ from nearer.cli._options import (
     refuse_idle,
 )
 from nearer.cli._output import check_outputs, check_page, output_file, show
-from nearer.errors import InputError
+from nearer.errors import InputError, Suggestion
 from nearer.registry import BY_MODEL
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ def fit(
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
     from nearer._fitting.models import silent_trials
-    from nearer.comparisons.database_numbers import check_numbers
-    from nearer.comparisons.uncompared import n_uncompared
+    from nearer.comparisons.store import check_numbers, n_uncompared
     from nearer.saving import save
 
     _check_settings(context, model, start)
@@ -219,4 +218,5 @@ def _parts(
     try:
         return comparisons.split(test_size=test_size, random_state=seed)
     except InputError as error:
-        raise InputError(f"{path}: {error}; --test-size 0 fits to all of them") from None
+        remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
+        raise error.within(path).but(remedy=remedy) from None

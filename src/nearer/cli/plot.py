@@ -114,7 +114,7 @@ def _read_labels(path: Path, names: list[str]) -> list[str]:
     """Return one label per object, in the model's order, from a csv with a header and two columns."""
     import csv
 
-    from nearer.comparisons.files.boundary import reading
+    from nearer.comparisons.files.opening import reading
 
     with reading(path), path.open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.reader(stream))[1:]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from nearer._fitting.models import Model
-    from nearer.cli._question_files import Questions
+    from nearer.cli._question_files import QuestionTable
 
 PREDICTED, PROBABILITY = "predicted_near", "probability"
 
@@ -66,7 +66,7 @@ def predict(
         sys.stdout.buffer.writelines(csv_lines(_with_answers(asked.table, answers)))
 
 
-def _answers(estimator: Model, asked: Questions) -> dict[str, list[Any]]:
+def _answers(estimator: Model, asked: QuestionTable) -> dict[str, list[Any]]:
     """Return the columns to add."""
     import numpy as np
 

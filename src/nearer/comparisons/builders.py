@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer.comparisons.checks import Invalid, as_integers, as_labels, as_rows, checked, per_row
+from nearer.comparisons.arrays import (
+    as_integers,
+    as_labels,
+    as_rows,
+    both_triplets,
+    checked_codes,
+    encode,
+    odd_last,
+    oriented,
+    per_row,
+)
 from nearer.comparisons.lists import Lists, TrialFields, encoded, picked_of, probes_of
-from nearer.comparisons.odd_one_out import both_triplets, odd_last
-from nearer.comparisons.responses import Coding, Zero, answered, as_votes, oriented, unreadable
+from nearer.comparisons.responses import Coding, Zero
 from nearer.comparisons.store import Container, is_frame
+from nearer.comparisons.validation import Invalid, check_names
+from nearer.comparisons.votes import answered, votes_of
 from nearer.errors import InputError
 
 
@@ -45,7 +56,7 @@ class Builders(Container):
         codes: Mapping[str, Any] | None = None,
         **fields: Unpack[TrialFields],
     ) -> Self:
-        """Questions "is i nearer to j or to k?" with their answers.
+        """Build comparisons from questions "is i nearer to j or to k?" and their answers.
 
         Parameters
         ----------
@@ -57,7 +68,7 @@ class Builders(Container):
             second did. Numbers other than 1 and -1 are counts and become weights. 0 is undecided: the row is
             left out and counted in `n_dropped`. Or words: first and second, left and right, a and b, yes and no,
             or the object chosen. Of shape (q, 2): the votes for either answer; a question with votes on both
-            sides gives two rows, in one group.
+            sides makes two rows, in one group.
         coding : {"signs", "position", "object"}, optional
             What responses are, needed where they could be two things: numbers as above; 1 for the first and 2
             for the second; or the object chosen.
@@ -84,19 +95,20 @@ class Builders(Container):
 
             triplets = questions_of_frame(triplets)
         rows = as_rows(triplets)
-        votes = as_votes(responses, rows, zero, coding, codes)
-        bad = np.isnan(votes[:, 0])
-        if bad.any() and fields.get("invalid", "error") == "error":
-            raise unreadable(responses, bad, settled=codes is not None or coding is not None)
+        (codes_shown,), known = encode([rows], check_names(fields.get("names")))
+        named = known if rows.dtype.kind not in "iuf" else None
+        invalid = fields.get("invalid", "error")
+        votes = votes_of(responses, codes_shown, named, (coding, zero, codes), invalid)
         question, second_won, counts = answered(votes)
-        n_dropped = int((~(votes > 0).any(axis=1)).sum())
         return cls._from_trials(
-            oriented(rows[question], second_won),
+            oriented(codes_shown[question], second_won),
             question,
             len(rows),
+            lambda row: oriented(rows[question[row], None], second_won[row, None])[0].tolist(),
+            known,
             counts=None if np.all(counts == 1) else counts,
             grouped=np.ndim(responses) == 2,
-            n_dropped=n_dropped,
+            n_dropped=int((~(votes > 0).any(axis=1)).sum()),
             **fields,
         )
 
@@ -104,9 +116,9 @@ class Builders(Container):
     def from_odd_one_out(
         cls, trials: ArrayLike, *, odd: int | None = None, **fields: Unpack[TrialFields]
     ) -> Self:
-        """Three objects were shown and one was named the odd one out.
+        """Build comparisons from odd-one-out trials: three objects were shown and one was named the odd one.
 
-        Every trial gives two triplets in one group: each of the pair left together is nearer to the other
+        Every trial makes two triplets in one group: each of the pair left together is nearer to the other
         than to the odd one.
 
         Parameters
@@ -117,7 +129,7 @@ class Builders(Container):
             The column that holds the odd one; by default the last, or what the columns of a DataFrame say, as in
             `Comparisons.read`.
         **fields
-            As for `from_responses`, one value a trial.
+            As for `from_responses`, one value per trial.
 
         Examples
         --------
@@ -136,13 +148,15 @@ class Builders(Container):
         if rows.shape[1] != 3:
             raise InputError(f"an odd-one-out trial has 3 objects, got the shape {rows.shape}")
         if odd not in (0, 1, 2):
-            raise InputError(f"odd={odd!r} is no column of a trial; pass 0, 1 or 2")
-        both = both_triplets(odd_last(rows, np.full(len(rows), odd)))
-        return cls._from_trials(both, np.repeat(np.arange(len(rows)), 2), len(rows), **fields)
+            raise InputError(f"must be 0, 1 or 2, the column of the odd one, not {odd!r}", parameter="odd")
+        (codes,), names = encode([rows], check_names(fields.get("names")))
+        both, cells = (both_triplets(odd_last(part, np.full(len(rows), odd))) for part in (codes, rows))
+        trial = np.repeat(np.arange(len(rows)), 2)
+        return cls._from_trials(both, trial, len(rows), lambda row: cells[row].tolist(), names, **fields)
 
     @classmethod
     def from_choices(cls, probe: ArrayLike, shown: Any, chosen: Any, **fields: Unpack[TrialFields]) -> Self:
-        """A grid of objects was shown beside a probe, and the most similar ones were picked: "choose k of m".
+        """Build comparisons from choices: objects were shown with a probe and the most similar ones picked, "k of m".
 
         Every object chosen is nearer to the probe than every object shown and not chosen; the rows of a
         screen form a group.
@@ -156,7 +170,7 @@ class Builders(Container):
         chosen : array of shape (s,) or (s, k), DataFrame, sequences of different lengths, or booleans of shape (s, m)
             The objects picked, or a mask of those shown.
         **fields
-            As for `from_responses`, one value a screen.
+            As for `from_responses`, one value per screen.
 
         Examples
         --------
@@ -165,17 +179,17 @@ class Builders(Container):
         >>> list(c)
         [(0, 2, 1), (0, 2, 3), (0, 4, 1), (0, 4, 3)]
         """
-        offered, picked, given = Lists(shown), Lists(chosen), fields.get("names")
+        offered, picked = Lists(shown), Lists(chosen)
         is_mask = picked.flat.dtype.kind == "b"
         picks = picked.flat[:0].astype(np.int64) if is_mask else picked.flat
-        (probes, cells, picks), fields = encoded(
+        (probes, cells, picks), names = encoded(
             probes_of(probe, offered), [(offered, offered.flat), (picked, picks)], fields
         )
         table = offered.fill(cells)
         taken = picked.as_mask(offered) if is_mask else picked_of(table, offered, picked.fill(picks), picked)
         screen, near, far = np.nonzero(taken[:, :, None] & (offered.mask & ~taken)[:, None, :])
         rows = np.column_stack([probes[screen], table[screen, near], table[screen, far]])
-        return cls._from_trials(rows, screen, len(table), **fields)._of_kept_rows(given)
+        return cls._from_trials(rows, screen, len(table), _by_name(rows, names), names, **fields)
 
     @classmethod
     def from_rankings(
@@ -186,7 +200,7 @@ class Builders(Container):
         pairs: Literal["all", "adjacent"] = "all",
         **fields: Unpack[TrialFields],
     ) -> Self:
-        """Objects were put in order, those nearest to a probe first.
+        """Build comparisons from rankings: objects in order, those nearest to a probe first.
 
         Parameters
         ----------
@@ -197,7 +211,7 @@ class Builders(Container):
         pairs : {"all", "adjacent"}
             Compare every object with all that come after it, or with the next one alone.
         **fields
-            As for `from_responses`, one value a ranking. The rows of a ranking form a group.
+            As for `from_responses`, one value per ranking. The rows of a ranking form a group.
 
         Examples
         --------
@@ -208,20 +222,20 @@ class Builders(Container):
         [(0, 3, 1), (0, 1, 2)]
         """
         if pairs not in ("all", "adjacent"):
-            raise InputError(f"pairs={pairs!r} is not known; pass 'all' or 'adjacent'")
-        ranked, given = Lists(ranking), fields.get("names")
-        (probes, cells), fields = encoded(probes_of(probe, ranked), [(ranked, ranked.flat)], fields)
+            raise InputError(f"must be 'all' or 'adjacent', not {pairs!r}", parameter="pairs")
+        ranked = Lists(ranking)
+        (probes, cells), names = encoded(probes_of(probe, ranked), [(ranked, ranked.flat)], fields)
         table = ranked.fill(cells)
         near, far = np.triu_indices(table.shape[1], 1)
         if pairs == "adjacent":
             near, far = near[far == near + 1], far[far == near + 1]
         trial, pair = np.nonzero(ranked.mask[:, far])
         rows = np.column_stack([probes[trial], table[trial, near[pair]], table[trial, far[pair]]])
-        return cls._from_trials(rows, trial, len(table), **fields)._of_kept_rows(given)
+        return cls._from_trials(rows, trial, len(table), _by_name(rows, names), names, **fields)
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Unpack[TableOptions]) -> Self:
-        """A DataFrame of pandas or polars, an Arrow table, or anything that can turn into one.
+        """Build comparisons from a DataFrame of pandas or polars, an Arrow table, or anything that converts to one.
 
         Parameters
         ----------
@@ -245,7 +259,7 @@ class Builders(Container):
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]], **options: Unpack[TableOptions]) -> Self:
-        """A list of dicts, one a comparison, with the keys that are column names in `Comparisons.read`.
+        """Build comparisons from dicts, one per comparison; keys are the column names of `Comparisons.read`.
 
         Examples
         --------
@@ -259,7 +273,7 @@ class Builders(Container):
 
     @classmethod
     def from_cblearn(cls, query: Any, response: Any = None, **fields: Unpack[TrialFields]) -> Self:
-        """The formats of cblearn: "list-order", "list-boolean", "list-count" and the sparse tensor.
+        """Build comparisons from formats of cblearn: "list-order", "list-boolean", "list-count", the sparse tensor.
 
         Parameters
         ----------
@@ -286,18 +300,14 @@ class Builders(Container):
             return cls(rows, **fields)
         return cls.from_responses(rows, signed, coding="signs", zero="undecided", **fields)
 
-    def _of_kept_rows(self, given: Iterable[str] | None) -> Self:
-        """These comparisons without objects that only rows left out mention, unless their names were given."""
-        if given is not None or not self.n_dropped:
-            return self
-        return self._of(self._fields.with_used_names())
-
     @classmethod
     def _from_trials(
         cls,
-        rows: np.ndarray,
+        codes: np.ndarray,
         trial: np.ndarray,
         n_trials: int,
+        cells: Callable[[int], list[Any]],
+        known_names: tuple[str, ...] | None,
         *,
         counts: np.ndarray | None = None,
         grouped: bool = True,
@@ -309,7 +319,7 @@ class Builders(Container):
         names: Iterable[str] | None = None,
         invalid: Invalid = "error",
     ) -> Self:
-        """Comparisons from rows and the trial that each row comes from."""
+        """Build comparisons from rows of codes and the trial that each row comes from; errors show `cells`."""
         row_weights = per_row(weights, n_trials, "weights", np.float64)
         row_weights = None if row_weights is None else row_weights[trial]
         if counts is not None:
@@ -318,14 +328,27 @@ class Builders(Container):
             groups = as_integers(as_labels(groups, n_trials, "groups"))[trial]
         elif grouped:
             groups = trial
-        content = checked(
-            rows,
+        content = checked_codes(
+            cells,
+            codes,
             n_objects,
             weights=row_weights,
             annotators=None if annotators is None else as_labels(annotators, n_trials, "annotators")[trial],
             groups=groups,
-            names=names,
+            names=known_names,
             invalid=invalid,
             trials=trial,
         )
-        return cls._of(content._replace(n_dropped=content.n_dropped + n_dropped))
+        content = content._replace(n_dropped=content.n_dropped + n_dropped)
+        # names that were found, rather than given, are those of rows that are kept
+        found = names is None and n_objects is None
+        return cls._of(content.with_used_names() if found and content.n_dropped else content)
+
+
+def _by_name(codes: np.ndarray, names: tuple[str, ...] | None) -> Callable[[int], list[Any]]:
+    """Show rows of codes as people gave them."""
+
+    def cells(row: int) -> list[Any]:
+        return [names[code] if names and 0 <= code < len(names) else code for code in codes[row].tolist()]
+
+    return cells

@@ -7,27 +7,27 @@ from typing import Any, Literal
 import numpy as np
 
 from nearer._utils.optional import optional
-from nearer.comparisons.checks import Fields, as_rows
-from nearer.comparisons.responses import flipped
-from nearer.errors import InputError
+from nearer.comparisons.arrays import as_rows, flipped
+from nearer.comparisons.validation import Content
+from nearer.errors import InputError, Place, Suggestion
 
 Format = Literal["list-order", "list-boolean", "list-count", "tensor-count"]
 FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 
 
 def questions_and_responses(query: Any, response: Any) -> tuple[np.ndarray, np.ndarray | None, int | None]:
-    """Rows, signed responses (None where the rows are in order), and the number of objects if known."""
+    """Return rows, signed responses (None where the rows are in order), and the number of objects if known."""
     n_objects = None
     if _is_sparse(query):
         if response is not None:
-            raise InputError("a sparse tensor holds its responses itself; leave the response out")
+            raise InputError("is in the sparse tensor itself", "leave it out", parameter="response")
         query, response, n_objects = _tensor_entries(query)
     rows = as_rows(query)
     if response is None:
         return rows, None, n_objects
     signed = np.asarray(response)
     if signed.dtype.kind not in "biuf":
-        raise InputError(f"the response must hold booleans or numbers, got an array of {signed.dtype}")
+        raise InputError(f"must hold booleans or numbers, not {signed.dtype}", parameter="response")
     if n_objects is None and np.isin(signed, (0, 1)).all():
         signed = signed.astype(bool)  # cblearn's own rule: numbers that are all 0 or 1 are booleans
     return rows, signed, n_objects
@@ -58,16 +58,17 @@ def _tensor_entries(tensor: Any) -> tuple[np.ndarray, np.ndarray, int]:
 _MOST_ANSWERS, _MOST_LISTED = 2**53, 10**7
 
 
-def to_cblearn(fields: Fields, format: Format) -> Any:
-    """The comparisons as cblearn takes them; see `Comparisons.to_cblearn`."""
+def to_cblearn(fields: Content, format: Format) -> Any:
+    """Return the comparisons as cblearn takes them; see `Comparisons.to_cblearn`."""
     if format not in FORMATS:
-        raise InputError(f"format={format!r} is not known; pass one of {', '.join(FORMATS)}")
+        raise InputError(f"must be one of {', '.join(FORMATS)}, not {format!r}", parameter="format")
     counts = _whole_counts(fields.weights, len(fields.indices))
     rows = fields.indices.copy()
     if format in ("list-order", "list-boolean") and counts.sum() > _MOST_LISTED:
         raise InputError(
-            f"format={format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows: "
-            "pass format='list-count', or leave the weights out"
+            f"{format!r} repeats every answer as often as its weight says, which makes {counts.sum():,} rows",
+            [Suggestion("format", "list-count"), "leave the weights out"],
+            parameter="format",
         )
     if format == "list-order":
         return np.repeat(rows, counts, axis=0)
@@ -82,15 +83,16 @@ def to_cblearn(fields: Fields, format: Format) -> Any:
 
 
 def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
-    """Weights as the number of times an answer was given."""
+    """Return weights as the number of times an answer was given."""
     if weights is None:
         return np.ones(n_rows, dtype=np.int64)
     broken = weights != np.floor(weights)
     if broken.any():
         row = int(np.argmax(broken))
         raise InputError(
-            f"row {row} (counting from 0): the weight {weights[row]} is no whole number, and cblearn "
-            "knows only counts of answers; round the weights or leave them out"
+            f"the weight {weights[row]} is not a whole number, and cblearn knows only counts of answers",
+            "round the weights or leave them out",
+            place=Place(row=row),
         )
     if weights.sum() > _MOST_ANSWERS:
         raise InputError(
@@ -101,7 +103,7 @@ def _whole_counts(weights: np.ndarray | None, n_rows: int) -> np.ndarray:
 
 
 def _standard(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """cblearn's standard order of a question (j < k for triplets), and whether the first answer won in it."""
+    """Return cblearn's standard order of questions (j < k for triplets), and whether the first answer won in it."""
     if rows.shape[1] == 4:
         rows = np.concatenate([np.sort(rows[:, :2], axis=1), np.sort(rows[:, 2:], axis=1)], axis=1)
         in_order = np.argmin(rows, axis=1) < 2

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from nearer.comparisons.builders import Builders
-from nearer.comparisons.checks import Invalid
 from nearer.comparisons.operations import Conflicts, Operations
 from nearer.comparisons.responses import Coding, Zero
+from nearer.comparisons.validation import Invalid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,13 +100,13 @@ class Comparisons(Builders, Operations):
         Columns are found by their names: `anchor, near, far` (or `i, j, k`; `object, nearer, farther`;
         `head, winner, loser`); `near_a, near_b, far_a, far_b` (or `i, j, l, k`) for quadruplets; `anchor, a, b`
         and a `response` for questions with answers; `a, b, odd`, or `a, b, c` and `odd`, for odd-one-out trials,
-        which give two triplets each, in one group; and optionally `weight`, `annotator`, `group`. Other columns
+        which make two triplets each, in one group; and optionally `weight`, `annotator`, `group`. Other columns
         are left in `ignored_columns`. Cells hold indices from 0 or names; names are sorted.
 
         Parameters
         ----------
         path : path
-            The file; its ending tells the format.
+            The file; its ending says the format.
         columns : mapping, optional
             Where the columns have other names: from `anchor`, `near`, `far` (or `near_a`, `near_b`, `far_a`,
             `far_b`; or `a`, `b`, `c`, `odd`), `response`, `weight`, `annotator`, `group` to a column's name or
@@ -114,17 +114,17 @@ class Comparisons(Builders, Operations):
         header : bool, optional
             Whether a text file starts with a line of column names; by default this is found out.
         names : sequence of str, optional
-            All objects; their order gives the indices. Other names in the file are invalid.
+            All objects; their order sets the indices. Other names in the file are invalid.
         n_objects : int, optional
-            The number of objects where the file does not tell.
+            The number of objects, if the file does not say.
         coding : {"signs", "position", "object"}, optional
             What a response is, needed only where it could be two things: positive for the first and negative for
-            the second; 1 for the first and 2 for the second; or the object chosen. What tells the odd one is a
+            the second; 1 for the first and 2 for the second; or the object chosen. The odd one is given by a
             position or an object.
         zero : {"undecided", "second"}, optional
             What a response of 0 means, needed only where all are 0 or 1.
         codes : mapping, optional
-            What stands for the `first` and the `second` option (and for the `third` object, where a column tells the
+            What stands for the `first` and the `second` option (and for the `third` object, where a column names the
             odd one), where responses are keys, buttons or numbers from 0: `{"first": 0, "second": 1}`, `{"first": "f",
             "second": "j"}`. `undecided` is left out like 0; a list holds several codes for one answer.
         first_index : {0, 1}, optional
@@ -161,7 +161,7 @@ class Comparisons(Builders, Operations):
         )
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file that `read` understands; its ending tells the format.
+        """Write a file that `read` understands; its ending says the format.
 
         parquet and npz keep everything; csv, tsv and jsonl keep what their cells can hold, which leaves out
         objects that no row mentions.
@@ -182,9 +182,9 @@ class Comparisons(Builders, Operations):
         write_fields(self._fields, path)
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row a comparison, names in its cells where there are names.
+        """Return a pandas DataFrame with one row per comparison, and names in its cells if there are names.
 
-        pandas is no dependency of nearer: `pip install pandas`.
+        pandas is not a dependency of nearer: `pip install pandas`.
 
         >>> from nearer import Comparisons
         >>> print(Comparisons([("cat", "dog", "car")], weights=[2]).to_frame())
@@ -196,7 +196,7 @@ class Comparisons(Builders, Operations):
         return frame_of(self._fields)
 
     def to_cblearn(self, format: Format = "list-order") -> Any:
-        """The comparisons in one of the formats of cblearn, which knows neither names nor groups.
+        """Return the comparisons in one of the formats of cblearn, which knows neither names nor groups.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Putting comparisons together, and telling them in another model's indices."""
+"""Join comparisons, and express them in the indices of a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nearer.errors import InputError
 
 
 def reindexed(comparisons: Comparisons, names: tuple[str, ...]) -> Comparisons:
-    """The same comparisons with indices into `names`.
+    """Return the same comparisons with indices into `names`.
 
     >>> c = Comparisons([("cat", "dog", "car")])
     >>> reindexed(c, ("dog", "cat", "sun", "car")).indices
@@ -36,7 +36,7 @@ def reindexed(comparisons: Comparisons, names: tuple[str, ...]) -> Comparisons:
 
 
 def joined(first: Comparisons, second: Comparisons) -> Comparisons:
-    """Both sets of comparisons, the objects of the first keeping their indices.
+    """Return both sets of comparisons, the objects of the first keeping their indices.
 
     Numbers in the second are indices into the names of the first, where only the first has names.
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from nearer._utils.random import RandomState, generator
 from nearer._utils.text import counted
-from nearer._utils.validation import not_negative
-from nearer.comparisons.checks import name_codes
-from nearer.comparisons.responses import flipped
-from nearer.comparisons.splits import fold_of_rows, held_out_rows, units_of
+from nearer._utils.validation import not_negative, whole
+from nearer.comparisons.arrays import flipped, name_codes
 from nearer.comparisons.store import Container
+from nearer.comparisons.validation import Content
 from nearer.errors import InputError
 
 
@@ -42,7 +41,7 @@ class Conflicts:
 
 
 class Operations(Container):
-    """The methods of `Comparisons` that give parts or variants of it."""
+    """The methods of `Comparisons` that return parts or variants of it."""
 
     __slots__ = ()
 
@@ -84,7 +83,7 @@ class Operations(Container):
         random_state: RandomState = None,
         by: Literal["annotator"] | None = None,
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Pairs of (training rows, test rows) for cross-validation; a group is never separated.
+        """Return pairs of (training rows, test rows) for cross-validation; groups stay together.
 
         The list can be passed as `cv` to scikit-learn's `GridSearchCV` and `cross_val_score`.
 
@@ -99,7 +98,7 @@ class Operations(Container):
         return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(n_splits)]
 
     def shuffled(self, random_state: RandomState = None) -> Self:
-        """The same rows in random order.
+        """Return the same rows in random order.
 
         >>> from nearer import Comparisons
         >>> c = Comparisons([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
@@ -126,7 +125,7 @@ class Operations(Container):
         """
         not_negative("flip", flip)
         if flip > 1:
-            raise InputError(f"flip must lie between 0 and 1, got {flip}")
+            raise InputError(f"must lie between 0 and 1, not be {flip}", parameter="flip")
         rows = generator(random_state).choice(
             len(self), round(flip * len(self)), replace=False, shuffle=False
         )
@@ -174,11 +173,11 @@ class Operations(Container):
         return Conflicts(n_rows, int(both.sum()), n_rows / max(len(self), 1))
 
     def subset(self, objects: Any) -> Self:
-        """The comparisons among some objects alone, which are numbered anew in the order given.
+        """Return the comparisons among some objects only, numbered in the order given.
 
         Parameters
         ----------
-        objects : array of indices, of names, or of one boolean an object
+        objects : array of indices, of names, or of one boolean per object
             The objects to keep.
 
         Examples
@@ -200,15 +199,19 @@ class Operations(Container):
         return self._of(part.take(inside))
 
     def _object_codes(self, objects: Any) -> np.ndarray:
-        """Distinct indices of objects given by index, name or mask."""
+        """Return distinct indices of objects given by index, name or mask."""
         if isinstance(objects, Iterable) and not isinstance(objects, (str, np.ndarray)):
             objects = list(objects)
         chosen = np.asarray(objects)
         if chosen.ndim != 1:
-            raise InputError(f"objects must be a one-dimensional list, got the shape {chosen.shape}")
+            raise InputError(
+                f"must be a one-dimensional list, not of shape {chosen.shape}", parameter="objects"
+            )
         if chosen.dtype.kind == "b":
             if len(chosen) != self.n_objects:
-                raise InputError(f"the mask has {len(chosen)} entries for {self.n_objects} objects")
+                raise InputError(
+                    f"is a mask of {len(chosen)} entries for {self.n_objects} objects", parameter="objects"
+                )
             return np.flatnonzero(chosen)
         codes = chosen
         if chosen.dtype.kind not in "iu" and chosen.size:
@@ -217,14 +220,15 @@ class Operations(Container):
         outside = (codes < 0) | (codes >= self.n_objects)
         if outside.any():
             raise InputError(
-                f"{chosen[np.argmax(outside)].item()!r} is not one of the {self.n_objects} objects"
+                f"holds {chosen[np.argmax(outside)].item()!r}, which is not one of the {self.n_objects}",
+                parameter="objects",
             )
         if len(np.unique(codes)) < len(codes):
-            raise InputError("an object occurs twice in the list; name every object once")
+            raise InputError("holds an object twice", "name every object once", parameter="objects")
         return codes
 
     def head(self, n: int = 5) -> Self:
-        """The first `n` rows.
+        """Return the first `n` rows.
 
         >>> from nearer import Comparisons
         >>> list(Comparisons([[0, 1, 2], [1, 2, 0]]).head(1))
@@ -233,7 +237,7 @@ class Operations(Container):
         return self[: max(n, 0)]
 
     def quadruplets(self) -> np.ndarray:
-        """The rows as quadruplets of shape (q, 4); a triplet (i, j, k) becomes (i, j, i, k).
+        """Return the rows as quadruplets of shape (q, 4); a triplet (i, j, k) becomes (i, j, i, k).
 
         >>> from nearer import Comparisons
         >>> Comparisons([[0, 1, 2]]).quadruplets()
@@ -243,17 +247,88 @@ class Operations(Container):
 
 
 def _pair_keys(indices: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
-    """One integer for the near pair of each row and one for the far pair, whichever way round they stand."""
+    """Return one integer for the near pair of each row and one for the far pair, whichever way round they stand."""
     anchor = 0 if indices.shape[1] == 3 else 2
     near, far = indices[:, [0, 1]].astype(np.int64), indices[:, [anchor, -1]].astype(np.int64)
     return tuple(pair.min(axis=1) * n_objects + pair.max(axis=1) for pair in (near, far))
 
 
 def _joint_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """One integer for two, without overflow however large they are."""
+    """Return one integer for two, without overflow however large they are."""
     width = int(second.max(initial=0)) + 1
     if (int(first.max(initial=0)) + 1) * width < 2**63:
         return first * width + second
     _, first = np.unique(first, return_inverse=True)
     values, second = np.unique(second, return_inverse=True)
     return first * len(values) + second
+
+
+def units_of(fields: Content, by: str | None) -> np.ndarray:
+    """Return the unit of every row, 0, 1, ...: rows of one unit stay on one side of any split.
+
+    Units are single rows, or groups, or annotators; where groups and annotators overlap, all rows that a
+    chain of shared groups and annotators connects.
+    """
+    if by not in (None, "annotator"):
+        raise InputError(f"must be 'annotator' or None, not {by!r}", parameter="by")
+    if by == "annotator" and fields.annotators is None:
+        raise InputError(
+            "is 'annotator', but the comparisons have no annotators",
+            "give them or leave it out",
+            parameter="by",
+        )
+    labels = [fields.groups] if by is None else [fields.groups, fields.annotators]
+    known = [np.unique(label, return_inverse=True)[1] for label in labels if label is not None]
+    if not known:
+        return np.arange(len(fields.indices))
+    return known[0] if len(known) == 1 else _connected(*known)
+
+
+def _connected(groups: np.ndarray, annotators: np.ndarray) -> np.ndarray:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_groups, n_nodes = groups.max(initial=-1) + 1, groups.max(initial=-1) + annotators.max(initial=-1) + 2
+    links = coo_array((np.ones(len(groups)), (groups, n_groups + annotators)), shape=(n_nodes, n_nodes))
+    return connected_components(links, directed=False)[1][groups].astype(np.int64)
+
+
+def held_out_rows(units: np.ndarray, test_size: Any, random: np.random.Generator) -> np.ndarray:
+    """Return a mask of the rows in the test part."""
+    target = _target(test_size, len(units))
+    sizes = np.bincount(units)
+    if len(sizes) < 2:
+        raise InputError(
+            f"{counted(len(units), 'comparison')} in {counted(len(sizes), 'group')} cannot be split",
+            "give at least two rows, groups or annotators",
+        )
+    order = random.permutation(len(sizes))
+    filled = np.cumsum(sizes[order])
+    n_units = int(np.argmin(np.abs(filled - target))) + 1
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[order[: min(n_units, len(sizes) - 1)]] = True
+    return chosen[units]
+
+
+def _target(test_size: Any, n_rows: int) -> float:
+    """Return how many rows the test part should have."""
+    is_count = isinstance(test_size, (int, np.integer)) and not isinstance(test_size, bool)
+    if isinstance(test_size, str) or not 0 < test_size < (n_rows if is_count else 1):
+        raise InputError(
+            f"must be a share between 0 and 1, or a number of rows below the {n_rows} there are, not {test_size!r}",
+            parameter="test_size",
+        )
+    return float(test_size) if is_count else test_size * n_rows
+
+
+def fold_of_rows(units: np.ndarray, n_splits: int, random: np.random.Generator) -> np.ndarray:
+    """Return for every row the number of the fold that tests it."""
+    n_units = int(units.max(initial=-1)) + 1
+    whole("n_splits", n_splits, at_least=2)
+    if n_splits > n_units:
+        raise InputError(
+            f"must be from 2 to {n_units}, the number of rows or groups, not {n_splits}", parameter="n_splits"
+        )
+    fold_of_unit = np.empty(n_units, dtype=np.int64)
+    fold_of_unit[random.permutation(n_units)] = np.arange(n_units) % n_splits
+    return fold_of_unit[units]

@@ -1,221 +1,327 @@
-"""From "which of the two was nearer?" to rows with the winner first."""
+"""Reading what people answered: which of two options is nearer, or which of three objects is the odd one.
+
+Arrays and tables are read alike: both hand over a `Column` of answers and the codes of the objects shown.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from nearer.comparisons.ambiguity import OPTIONS, Doubts, any_codes
-from nearer.comparisons.codes import ANSWERS, Codes, check_codes, codes_for
-from nearer.comparisons.row_errors import fault_error, is_missing, row_place
-from nearer.errors import InputError
+from nearer._utils.text import warn
+from nearer.comparisons.ambiguity import (
+    OPTIONS,
+    ResponseDoubts,
+    TrialDoubts,
+    any_codes,
+    both_ways,
+    option_words,
+)
+from nearer.comparisons.codes import (
+    ANSWERS,
+    ODD_ONES,
+    ODD_UNDECIDED,
+    Codes,
+    Column,
+    check_codes,
+    codes_for,
+    number,
+)
+from nearer.comparisons.validation import UNREADABLE, Invalid, is_missing
+from nearer.errors import InputError, InputWarning, Place, Remedy, Suggestion
 
 Zero = Literal["undecided", "second"]
 Coding = Literal["signs", "position", "object"]
+Where = Callable[[int], Place]
+_CODINGS = ("signs", "position", "object")
 WORDS = {
     **dict.fromkeys(("true", "yes", "first", "left", "arrowleft", "leftarrow", "a"), 1.0),
     **dict.fromkeys(("false", "no", "second", "right", "arrowright", "rightarrow", "b"), -1.0),
 }
-_CODINGS = ("signs", "position", "object")
+_PAIRS = (("true", "false"), ("yes", "no"), ("first", "second"), ("left", "right"), ("a", "b"))
+_ARROWS = {arrow: side for side in ("left", "right") for arrow in (f"arrow{side}", f"{side}arrow")}
+_MORE_CODES = ("add what they stand for to the codes", Suggestion("invalid", "drop", "to leave them out"))
+_SHOWN_CELLS = 8
 
 
-def flipped(rows: np.ndarray) -> np.ndarray:
-    """The rows with winner and loser exchanged.
+def check_meaning(coding: str | None, zero: str | None, codes: Mapping[str, Any] | None) -> None:
+    """Refuse settings that say nothing, or say two things, about what answers mean."""
+    if coding not in (None, *_CODINGS):
+        raise InputError(
+            f"must be one of {', '.join(map(repr, _CODINGS))}, not {coding!r}", parameter="coding"
+        )
+    if zero not in (None, "undecided", "second"):
+        raise InputError(f"must be 'undecided' or 'second', not {zero!r}", parameter="zero")
+    if codes is not None:
+        check_codes(codes, coding, zero)
+    if zero is not None and coding not in (None, "signs"):
+        raise InputError(
+            f"is {zero!r}, which goes with the coding 'signs', not {coding!r}",
+            "leave one out",
+            parameter="zero",
+        )
 
-    >>> flipped(np.array([[0, 1, 2]])), flipped(np.array([[0, 1, 2, 3]]))
-    (array([[0, 2, 1]]), array([[2, 3, 0, 1]]))
+
+class ResponseReader:
+    """Reads responses to questions with two options: numbers, words, names of columns, objects, or given codes.
+
+    Values are positive if the first option won, negative if the second did, 0 if neither, NaN if unreadable.
+
+    Parameters
+    ----------
+    coding, zero, codes
+        What responses mean, as for `Comparisons.from_responses`.
+    columns : sequence
+        The names of the columns of the two options, where there are any.
     """
-    return rows[:, [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]]
 
-
-class Readings(NamedTuple):
-    """What responses are when taken for numbers, for words, or for one of the two objects; NaN if they are not.
-
-    Words and objects are 1 where they stand for the first, -1 for the second.
-    """
-
-    numbers: np.ndarray
-    words: np.ndarray
-    objects: np.ndarray
-
-
-class Answers:
-    """Settles what responses mean, and refuses those that could mean two things.
-
-    `options` are the words for the first and the second option.
-    """
+    undecided = 0.0
 
     def __init__(
         self,
-        zero: Zero | None = None,
-        coding: Coding | None = None,
-        options: tuple[str, str] = OPTIONS,
+        coding: Coding | None,
+        zero: Zero | None,
+        codes: Mapping[str, Any] | None,
+        columns: Sequence[object] = (),
     ) -> None:
-        _check_zero(zero, coding)
+        check_meaning(coding, zero, codes)
+        self._options = tuple(map(option_words, columns)) if columns else OPTIONS
+        words = _meanings(_columns_as_words(columns, (1.0, -1.0)))
+        self._word = cache(lambda cell: words.get(cell.strip().lower(), np.nan))
         self._zero = zero
-        self._coding = "signs" if zero is not None else coding  # who says what 0 means speaks of signs
-        self._doubts = Doubts(options)
+        self._coding = "signs" if zero is not None else coding  # `zero` is about signs
+        self._doubts = ResponseDoubts(self._options)
+        self._codes = None
+        if codes is not None:
+            codes_for(codes, ("first", "second"), "responses")
+            self._codes = Codes(codes, ANSWERS)
 
-    def signs(self, said: Readings, place: Callable[[int], str]) -> np.ndarray:
-        """Positive where the first answer won, negative where the second, 0 where neither; NaN if unreadable."""
+    def read(
+        self, column: Column, said: np.ndarray, shown: np.ndarray, usable: np.ndarray, place: Where
+    ) -> np.ndarray:
+        """Return the values of a column; `said` are the objects it mentions, `shown` those of each question.
+
+        What can be said about all responses is learned from rows that are `usable`; others are often instructions.
+        """
+        if self._codes is not None:
+            return column.coded(self._codes)
+        objects = np.full(len(column), np.nan)
+        if shown.shape[1] == 3:
+            objects = which_object(said, shown[:, 1], shown[:, 2])
+        numbers, words, objects = _of_usable(usable, column.as_numbers(), column.map(self._word), objects)
+        return self._signs(numbers, words, objects, place)
+
+    def _signs(self, numbers: np.ndarray, words: np.ndarray, objects: np.ndarray, place: Where) -> np.ndarray:
         if self._coding == "object":
-            return said.objects
-        numbers = np.where(np.isfinite(said.numbers), said.numbers, np.nan)
-        self._doubts.see(numbers, said.words, said.objects)
+            return objects
+        numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+        self._doubts.see(numbers, words, objects)
         if self._coding == "position":
             positions = np.select([numbers == 1, numbers == 2, numbers == 0], [1.0, -1.0, 0.0], np.nan)
-            return np.where(np.isnan(said.words), positions, said.words)
-        spoken = np.where(np.isnan(numbers), said.words, numbers)
+            return np.where(np.isnan(words), positions, words)
+        spoken = np.where(np.isnan(numbers), words, numbers)
         if self._zero == "second":
             spoken[numbers == 0] = -1.0
         if self._coding is None:
-            _refuse_clash(said, place)
-            spoken = np.where(np.isnan(spoken), said.objects, spoken)
+            _refuse_clash(words * objects < 0, place)
+            spoken = np.where(np.isnan(spoken), objects, spoken)
         return spoken
 
-    def check(self) -> None:
+    @property
+    def has_codes(self) -> bool:
+        """Whether the user has said what every answer looks like."""
+        return self._codes is not None
+
+    def check(self, place: Place | None = None) -> None:
         """Refuse responses that, all of them taken together, have two meanings.
 
         Many people code booleans as 0 and 1, or the answers as 0 and 1, 1 and 2, or by keys; reading these as
         "undecided" or as counts would silently give another data set.
         """
         doubt = None
-        if self._coding == "position":
+        if self._codes is None and self._coding == "position":
             doubt = self._doubts.of_positions()
-        elif self._coding is None:
+        elif self._codes is None and self._coding is None:
             doubt = self._doubts.of_numbers()
         elif self._zero is None and self._coding == "signs":
             doubt = self._doubts.of_signs()
         if doubt is not None:
-            raise InputError(doubt)
+            raise doubt.but(place=place)
+
+    def unreadable(self, cell: Any, objects: Sequence[Any]) -> str:
+        """Say what is wrong with a response."""
+        return f"the response {cell!r} is not {self._expected()}"
+
+    def _expected(self) -> str:
+        if self._codes is not None:
+            return f"one of the codes ({self._codes})"
+        if self._coding == "position":
+            return "1 or 2, first or second"
+        if self._coding == "object":
+            return "one of the two objects"
+        return "1, -1, 0, true, false, left, right, first, second, a, b, a number of answers, or one of the two objects"
+
+    def remedy(self, cells: Sequence[Any]) -> Remedy:
+        """Return what to do if many responses cannot be read; `cells` are the different ones."""
+        if self._codes is not None:
+            return _MORE_CODES
+        if self._coding is not None:
+            return [f"they should be {self._expected()}, so correct them", "leave coding out"]
+        if len(cells) == 2:
+            return both_ways(cells, *self._options)
+        return [any_codes(*self._options)]
 
 
-def _refuse_clash(said: Readings, place: Callable[[int], str]) -> None:
-    """Refuse words that are also the name of the other object."""
-    clash = said.words * said.objects < 0
-    if clash.any():
-        raise InputError(
-            f"{place(int(np.argmax(clash)))}: the response could be a position or the name of an object; "
-            "pass coding='position' if it says where the option was, or coding='object' if it names the object chosen"
-        )
+class OddReader:
+    """Reads which of three objects is the odd one: itself, its position from 1, its column's name, or a code.
 
-
-def as_votes(
-    responses: ArrayLike,
-    rows: np.ndarray,
-    zero: Zero | None = None,
-    coding: Coding | None = None,
-    codes: Mapping[str, Any] | None = None,
-) -> np.ndarray:
-    """Responses as votes: one row a question, votes for its first and for its second answer.
-
-    A response that cannot be read gives NaN votes; it is for the caller to refuse or drop them.
-
-    >>> as_votes([1, -3, 0], np.array([[0, 1, 2]] * 3))
-    array([[1., 0.],
-           [0., 3.],
-           [0., 0.]])
+    Values are 0, 1 or 2, -1 if undecided, NaN if unreadable.
     """
-    check_codes(codes, zero, coding)
-    answers = Answers(zero, coding)
-    array = np.asarray(responses)
-    are_votes = array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iuf"
-    if are_votes and coding in (None, "signs") and codes is None:
-        votes = array.astype(np.float64)
-        votes[~(np.isfinite(votes) & (votes >= 0)).all(axis=1)] = np.nan
-        return votes
-    if array.ndim != 1:
-        raise InputError(f"responses must have the shape (q,), or (q, 2) for votes, got {array.shape}")
-    if len(array) != len(rows):
-        raise InputError(f"there are {len(rows)} questions but {len(array)} responses; give one for each")
-    if codes is not None:
-        codes_for(codes, ("first", "second"), "responses")
-        signed = Codes(codes, ANSWERS).of_array(array)
-    else:
-        signed = answers.signs(_readings(array, rows), row_place)
-        answers.check()
-    return np.column_stack([np.maximum(signed, 0), np.maximum(-signed, 0)])
+
+    undecided = ODD_UNDECIDED
+
+    def __init__(
+        self, coding: Coding | None, codes: Mapping[str, Any] | None, columns: Sequence[object]
+    ) -> None:
+        words = _columns_as_words(columns, (0.0, 1.0, 2.0))
+        self._word = cache(lambda cell: words.get(cell.strip().lower(), np.nan))
+        self._coding, self._doubts = coding, TrialDoubts(coding, columns)
+        self._codes = None
+        if codes is not None:
+            codes_for(codes, ("first", "second", "third"), "odd-one-out trials")
+            self._codes = Codes(codes, ODD_ONES)
+
+    def read(
+        self, column: Column, said: np.ndarray, shown: np.ndarray, usable: np.ndarray, place: Where
+    ) -> np.ndarray:
+        """Return the values of a column; `said` are the objects it mentions, `shown` those of each trial."""
+        if self._codes is not None:
+            return column.coded(self._codes)
+        is_object = (shown == said[:, None]) & (said != UNREADABLE)[:, None]
+        by_object = np.where(is_object.any(axis=1), is_object.argmax(axis=1), np.nan)
+        numbers, words, by_object = _of_usable(usable, column.as_numbers(), column.map(self._word), by_object)
+        return self._doubts.positions(numbers, words, by_object, place)
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether the user has said what every answer looks like."""
+        return self._codes is not None
+
+    def check(self, place: Place | None = None) -> None:
+        """Refuse odd ones that can be read in two ways; the first of those has its own place."""
+        if self._codes is None:
+            self._doubts.check()
+
+    def unreadable(self, cell: Any, objects: Sequence[Any]) -> str:
+        """Say what is wrong with a cell that should name the odd one of these objects."""
+        if self._codes is not None:
+            return f"the odd one {cell!r} is not one of the codes ({self._codes})"
+        return f"the odd one {cell!r} is none of {tuple(objects)}, nor 1, 2 or 3, nor the name of a column"
+
+    def remedy(self, cells: Sequence[Any]) -> Remedy:
+        """Return what to do if many odd ones cannot be read."""
+        if self._codes is not None:
+            return _MORE_CODES
+        if self._coding is not None:
+            return [f"they should be given by their {self._coding}, so correct them", "leave coding out"]
+        return [self._doubts.any_codes()]
 
 
-def _readings(responses: np.ndarray, rows: np.ndarray) -> Readings:
-    """The readings of an array of responses to questions about the objects in `rows`."""
-    nothing = np.full(len(responses), np.nan)
-    if responses.dtype.kind == "b":
-        return Readings(nothing, np.where(responses, 1.0, -1.0), nothing)
-    if responses.dtype.kind in "iuf":
-        is_index = rows.shape[1] == 3 and rows.dtype.kind in "iuf"
-        objects = which_object(responses, *rows[:, 1:].T) if is_index else nothing
-        return Readings(responses.astype(np.float64), nothing, objects)
-    cells, position = np.unique(responses.astype(np.str_), return_inverse=True)
-    numbers = np.array([number(cell) for cell in cells.tolist()])[position]
-    words = np.array([WORDS.get(cell.strip().lower(), np.nan) for cell in cells.tolist()])[position]
-    if rows.shape[1] == 4 or rows.dtype.kind in "iuf":
-        return Readings(numbers, words, nothing)
-    said, first, second = (np.char.lower(part.astype(np.str_)) for part in (responses, *rows[:, 1:].T))
-    return Readings(numbers, words, which_object(said, first, second))
+class Unread:
+    """Counts answers that are there and cannot be read."""
+
+    def __init__(self) -> None:
+        self.first_row, self._first_cell = 0, ""
+        self.cells: list[Any] = []  # the first few different ones, readable or not
+        self._n, self._n_there = 0, 0
+
+    def see(self, column: Column, values: np.ndarray, usable: np.ndarray, start: int = 0) -> None:
+        """Take note of a column of answers and the values of its usable rows, which count from `start`."""
+        unread = np.flatnonzero(np.isnan(values) & usable)
+        self._n_there += int(np.count_nonzero(usable)) - len(unread)
+        if not len(unread):
+            return
+        cells = zip(unread.tolist(), column.cells(unread), strict=True)
+        there = [(row, cell) for row, cell in cells if not is_missing(cell)]
+        if there and not self._n:
+            self.first_row, self._first_cell = start + there[0][0], repr(there[0][1])
+        self._n += len(there)
+        self._n_there += len(there)
+        if len(self.cells) < _SHOWN_CELLS:
+            new = dict.fromkeys([*self.cells, *column.cells(np.flatnonzero(usable))])
+            self.cells = [cell for cell in new if not is_missing(cell)]
+
+    def refuse(self, reader: ResponseReader | OddReader, invalid: Invalid, place: Where, source: str) -> None:
+        """Refuse unreadable answers that are too many to be slips, or warn if they are to be dropped."""
+        if self._n < 2 or 10 * self._n <= self._n_there:
+            return
+        problem = f"{self._n} of {self._n_there} answers, such as {self._first_cell}, cannot be read"
+        if invalid == "error":
+            raise InputError(problem, reader.remedy(self.cells), place=place(self.first_row))
+        if not reader.has_codes:  # with codes, any other answer may go
+            remedy = reader.remedy(self.cells)
+            warn(InputWarning(f"{problem} and were left out", remedy, place=Place(source or None)))
+
+
+def _of_usable(usable: np.ndarray, *readings: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return readings with NaN in rows that are not usable."""
+    return readings if usable.all() else tuple(np.where(usable, one, np.nan) for one in readings)
 
 
 def which_object(said: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """1 where what was said is the first object, -1 where it is the second, NaN where it is neither or both.
+    """Return 1 where the first object was said, -1 where the second, NaN where neither or both.
 
     >>> which_object(np.array([4, 5, 6]), np.array([4, 4, 4]), np.array([5, 5, 5]))
     array([ 1., -1., nan])
     """
     is_first, is_second = said == first, said == second
-    return np.select([is_first & ~is_second, is_second & ~is_first], [1.0, -1.0], np.nan)
+    signs = is_first.astype(np.float64) - is_second
+    signs[(signs == 0) | (said == UNREADABLE)] = np.nan
+    return signs
 
 
-def number(cell: str) -> float:
-    """The number that a cell spells, or NaN.
+def _refuse_clash(clash: np.ndarray, place: Where) -> None:
+    """Refuse words that are also the name of the other object."""
+    if clash.any():
+        raise InputError(
+            "the response could be a position or the name of an object",
+            [
+                Suggestion("coding", "position", "if it says where the option was"),
+                Suggestion("coding", "object", "if it names the object chosen"),
+            ],
+            place=place(int(np.argmax(clash))),
+        )
 
-    >>> number("2.5"), number("two")
-    (2.5, nan)
+
+def _columns_as_words(names: Sequence[object], values: Sequence[float]) -> dict[str, float]:
+    """Return what the names of columns stand for as an answer, by their lower case; numbers stand for nothing.
+
+    >>> _columns_as_words(["Left", 2], [1.0, -1.0])
+    {'left': 1.0}
     """
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
+    return {
+        name.strip().lower(): value
+        for name, value in zip(names, values, strict=False)
+        if isinstance(name, str) and math.isnan(number(name))
+    }
 
 
-def check_coding(coding: str | None) -> None:
-    """Refuse an unknown coding of responses."""
-    if coding not in (None, *_CODINGS):
-        raise InputError(f"coding={coding!r} is not known; pass one of {', '.join(map(repr, _CODINGS))}")
+def _meanings(columns: Mapping[str, float]) -> dict[str, float]:
+    """Return what words stand for: the name of a column for it, and its counterpart for nothing but the other one.
 
-
-def _check_zero(zero: str | None, coding: str | None) -> None:
-    check_coding(coding)
-    if zero not in (None, "undecided", "second"):
-        raise InputError(f"zero={zero!r} is not known; pass 'undecided' or 'second', or leave it out")
-    if zero is not None and coding not in (None, "signs"):
-        raise InputError(f"zero={zero!r} goes with coding='signs', not with coding={coding!r}; leave one out")
-
-
-def unreadable(responses: ArrayLike, bad: np.ndarray, settled: bool) -> InputError:
-    """The sentence for responses that cannot be read; many of them, that are there, are codes rather than slips."""
-    cells = np.asarray(responses, dtype=object)
-    n_there = sum(not is_missing(cell) for cell in cells[bad].tolist()) if cells.ndim == 1 else 0
-    first = row_place(int(np.argmax(bad)))
-    if n_there > 1 and 10 * n_there > len(bad) and not settled:
-        known = any_codes("the first answer", "the second one")
-        return InputError(f"{first}: {n_there} of {len(bad)} responses cannot be read; pass {known}")
-    what = "the response is missing, unknown, infinite or a negative number of votes"
-    return fault_error(first, what, int(bad.sum()), len(bad))
-
-
-def answered(votes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For every answer that got votes: its question, whether it is the second one, and how many votes.
-
-    >>> answered(np.array([[1, 0], [2, 3], [0, 0]]))
-    (array([0, 1, 1]), array([False, False,  True]), array([1, 2, 3]))
+    >>> meanings = _meanings({"right": 1.0, "other": -1.0})
+    >>> meanings["right"], "left" in meanings
+    (1.0, False)
     """
-    question, side = np.nonzero(votes > 0)
-    return question, side == 1, votes[question, side]
-
-
-def oriented(rows: np.ndarray, second_won: np.ndarray) -> np.ndarray:
-    """The rows, those turned round whose second answer won."""
-    return np.where(second_won[:, None], flipped(rows), rows)
+    taken = {word for pair in _PAIRS for word in pair if set(pair) & set(columns)}
+    meanings = {word: sign for word, sign in WORDS.items() if word not in taken} | dict(columns)
+    for arrow, side in _ARROWS.items():
+        if side in meanings:
+            meanings[arrow] = meanings[side]
+        else:
+            del meanings[arrow]
+    return meanings

@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._utils.text import counted
-from nearer.comparisons.checks import Fields, Invalid, checked
-from nearer.comparisons.database_numbers import check_numbers
-from nearer.comparisons.uncompared import first_uncompared, n_uncompared, uncompared
+from nearer.comparisons.arrays import checked
+from nearer.comparisons.validation import Content, Invalid
+from nearer.errors import InputError, Place
+
+#: more objects than this, and than this many per comparison, are not indices but somebody's own numbers
+_MANY_OBJECTS, _OBJECTS_PER_ROW = 10_000_000, 1000
+#: with more objects per cell than this, sorting the cells takes less memory than a mark per object
+_SPARSE = 10
 
 
 class Container:
@@ -19,7 +24,7 @@ class Container:
 
     __slots__ = ("_fields",)
     __hash__: ClassVar[None]  # type: ignore[assignment]
-    _fields: Fields
+    _fields: Content
 
     def __init__(
         self,
@@ -32,7 +37,7 @@ class Container:
         names: Iterable[str] | None = None,
         invalid: Invalid = "error",
     ) -> None:
-        check: Callable[..., Fields] = checked
+        check: Callable[..., Content] = checked
         if is_frame(triplets):
             from nearer.comparisons.files.frames import fields_of_given_frame
 
@@ -50,13 +55,13 @@ class Container:
         )
 
     @classmethod
-    def _of(cls, fields: Fields) -> Self:
-        """A container of fields that are known to be valid."""
+    def _of(cls, fields: Content) -> Self:
+        """Return a container of fields that are known to be valid."""
         new = cls.__new__(cls)
         new._freeze(fields)
         return new
 
-    def _freeze(self, fields: Fields) -> None:
+    def _freeze(self, fields: Content) -> None:
         for value in fields:
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -83,7 +88,7 @@ class Container:
 
     @property
     def weights(self) -> np.ndarray | None:
-        """One float64 weight a row, or None where all weigh 1."""
+        """One float64 weight per row, or None if all weigh 1."""
         return self._fields.weights
 
     @property
@@ -103,12 +108,12 @@ class Container:
 
     @property
     def n_dropped(self) -> int:
-        """How many invalid or undecided rows, or trials, were left out when this object was built."""
+        """How many invalid or undecided rows, or trials, were left out when the object was built."""
         return self._fields.n_dropped
 
     @property
     def ignored_columns(self) -> tuple[str, ...]:
-        """The columns of the file or frame that were not used when this object was built from it."""
+        """The columns of the file or frame that were not used when the object was built from it."""
         return self._fields.ignored_columns
 
     @property
@@ -176,7 +181,7 @@ class Container:
     __hash__ = None
 
     def uncompared(self) -> np.ndarray:
-        """The indices of the objects that are in no comparison.
+        """Return the indices of the objects that are in no comparison.
 
         >>> from nearer import Comparisons
         >>> Comparisons([[0, 1, 3]])
@@ -209,7 +214,7 @@ class Container:
 
 
 def is_frame(data: Any) -> bool:
-    """Whether something is a DataFrame or an Arrow table: its columns have names, and their order says nothing.
+    """Return whether something is a DataFrame or an Arrow table: its columns have names, and their order says nothing.
 
     >>> import pandas as pd
     >>> is_frame(pd.DataFrame({"i": [0]})), is_frame([[0, 1, 2]]), is_frame(pd.Series([0]))
@@ -218,3 +223,44 @@ def is_frame(data: Any) -> bool:
     return hasattr(data, "__dataframe__") or (
         hasattr(data, "__arrow_c_stream__") and hasattr(data, "columns")
     )
+
+
+def check_numbers(comparisons: Container, file: str | None = None) -> None:
+    """Refuse indices that are somebody's own numbers; `file` is where they were read."""
+    n_objects, count = comparisons.n_objects, len(comparisons)
+    if n_objects > max(_MANY_OBJECTS, _OBJECTS_PER_ROW * count):
+        raise InputError(
+            f"{n_objects:,} objects are too many for {counted(count, 'comparison')}",
+            "if indices are numbers such as a database's, give names instead (array.astype(str) in Python, a "
+            "letter before each number in a file)",
+            place=None if file is None else Place(file),
+        )
+
+
+def compared_objects(fields: Content) -> np.ndarray:
+    """Return the indices of the objects that some row mentions, ascending."""
+    if fields.n_objects > _SPARSE * fields.indices.size:
+        return np.unique(fields.indices)
+    seen = np.zeros(fields.n_objects, dtype=bool)
+    for column in fields.indices.T:
+        seen[column] = True
+    return np.flatnonzero(seen)
+
+
+def n_uncompared(fields: Content) -> int:
+    """Return the number of objects that no row mentions."""
+    return fields.n_objects - len(compared_objects(fields))
+
+
+def first_uncompared(fields: Content, count: int) -> np.ndarray:
+    """Return the lowest `count` indices of objects that no row mentions."""
+    seen = compared_objects(fields)
+    candidates = np.arange(min(len(seen) + count, fields.n_objects))  # of which at most len(seen) are seen
+    return np.setdiff1d(candidates, seen, assume_unique=True)[:count]
+
+
+def uncompared(fields: Content) -> np.ndarray:
+    """Return the indices of all objects that no row mentions."""
+    seen = np.zeros(fields.n_objects, dtype=bool)
+    seen[compared_objects(fields)] = True
+    return np.flatnonzero(~seen)

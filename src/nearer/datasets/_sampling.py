@@ -15,7 +15,7 @@ import numpy as np
 
 from nearer._utils.arrays import row_blocks
 from nearer.comparisons import Comparisons
-from nearer.comparisons.responses import flipped
+from nearer.comparisons.arrays import flipped
 from nearer.errors import InputError
 from nearer.losses import LOSSES, Loss, find
 
@@ -32,7 +32,7 @@ def checked_share(name: str, value: Any, at_most: float) -> float:
     """Return `value` as a float, or refuse it unless it is between 0 and `at_most`."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not number or not 0 <= float(value) <= at_most:
-        raise InputError(f"{name} must be a number from 0 to {at_most:g}, not {value!r}")
+        raise InputError(f"must be a number from 0 to {at_most:g}, not {value!r}", parameter=name)
     return float(value)
 
 
@@ -165,10 +165,13 @@ def checked_noise(noise: float | str | Loss) -> Noise:
         return checked_share("noise", noise, 0.5)
     if isinstance(noise, str) and noise not in LOSSES:
         raise InputError(
-            f"noise must be a number from 0 to 0.5 or the name of a loss such as 'ste', not {noise!r}"
+            f"must be a number from 0 to 0.5 or the name of a loss such as 'ste', not {noise!r}",
+            parameter="noise",
         )
     loss = find(noise)
     if not loss.has_probability:
         models = ", ".join(name for name, model in LOSSES.items() if model.has_probability)
-        raise InputError(f"noise must be a number or a loss with a probability ({models}), not {noise!r}")
+        raise InputError(
+            f"must be a number or a loss with a probability ({models}), not {noise!r}", parameter="noise"
+        )
     return loss

@@ -20,7 +20,7 @@ from nearer.datasets._sampling import (
     draw_questions,
     every_question,
 )
-from nearer.errors import InputError
+from nearer.errors import InputError, Suggestion
 from nearer.losses import Loss
 
 
@@ -155,8 +155,8 @@ def _questions(
     n_rows = int(n_comparisons)
     if n_rows > available and not repeat:
         raise InputError(
-            f"the distances answer only {available} different triplets, not {n_rows}: "
-            "ask for fewer or pass repeat=True"
+            f"the distances settle only {available} different triplets, not {n_rows}",
+            remedy=["ask for fewer", Suggestion("repeat", True)],
         )
     return draw_questions(
         len(distances),

@@ -12,7 +12,7 @@ from nearer._utils.random import RandomState, separate
 from nearer._utils.validation import positive, whole
 from nearer.comparisons import Comparisons
 from nearer.datasets._sampling import WIDTHS, answered, checked_noise, draw_questions, n_questions
-from nearer.errors import InputError
+from nearer.errors import InputError, Suggestion
 from nearer.losses import Loss
 
 
@@ -79,7 +79,7 @@ def planted(
     (1000, 4)
     """
     if kind not in WIDTHS:
-        raise InputError(f"kind must be 'triplets' or 'quadruplets', not {kind!r}")
+        raise InputError(f"must be 'triplets' or 'quadruplets', not {kind!r}", parameter="kind")
     width = WIDTHS[kind]
     whole("n_objects", n_objects, at_least=width)
     whole("n_components", n_components)
@@ -92,8 +92,8 @@ def planted(
     available = n_questions(n_objects, width)
     if not repeat and n_comparisons > available:
         raise InputError(
-            f"{n_objects} objects have only {available} different {kind}, not {n_comparisons}: "
-            "ask for fewer or pass repeat=True"
+            f"{n_objects} objects have only {available} different {kind}, not {n_comparisons}",
+            remedy=["ask for fewer", Suggestion("repeat", True)],
         )
     rng = separate(random_state)
     points = rng.normal(scale=scale, size=(n_objects, n_components))

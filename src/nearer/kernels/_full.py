@@ -1,12 +1,14 @@
-"""A kernel held whole: a step that makes an eigenvalue negative is followed by the projection that removes it.
+"""A kernel stored as a matrix: a step that makes an eigenvalue negative is followed by the projection that removes it.
 
-Three tiers, each dearer than the one before, answer whether a step keeps the kernel K positive semidefinite:
+Three tiers, each more expensive than the one before, decide whether a step keeps the kernel K positive semidefinite:
 
-1. a certificate of a few operations (`_slack`);
-2. as long as K is positive definite, its inverse, which is kept up to date: a step over three or four objects keeps K
-   positive definite if and only if the determinant of a matrix of that size is positive;
-3. the smallest eigenpair, which is also what the projection needs: by LAPACK where there are few objects or where K has
-   many eigenvalues zero (as a start of low rank has), otherwise by `_lowest`.
+1. A certificate of a few operations. K - diag(slack) is positive semidefinite. A step subtracts a block over three or
+   four objects. If diag(slack) minus that block is still positive semidefinite over those objects, so is the new
+   kernel, and the rest is the new slack. Steps over different objects do not add up.
+2. As long as K is positive definite, its inverse, which is kept up to date: a step over three or four objects keeps K
+   positive definite if and only if the determinant of a matrix of that size is positive.
+3. The smallest eigenpair, which the projection needs anyway: by LAPACK if there are few objects or if K has many zero
+   eigenvalues (like a start of low rank), otherwise by `_smallest_eigenpair`.
 """
 
 from __future__ import annotations
@@ -18,38 +20,95 @@ import numpy as np
 
 from nearer._utils.runtime import threads_for
 from nearer._utils.schema import COUNT, Array, Fields, Flag, Items, Number, Part, Row, optional
-from nearer.kernels._certificates import Slack, WeylBound
 from nearer.kernels._smallest_eigenpair import LOW, Answer, Eigenpair, LowSpace, lowest_of, smallest_eigenpair
 from nearer.kernels._symmetric import Symmetric, inverse
 
-#: eigenvalues are found to this (times the kernel's scale), which also is what may be left below zero
+#: accuracy of eigenvalues (times the kernel's scale), and so the most that may be left below zero
 _TOLERANCE = 2e-11
-#: with fewer objects than this, LAPACK has the smallest eigenpair sooner than `_lowest` has its bookkeeping done
+#: with fewer objects than this, LAPACK is faster than the bookkeeping of `_smallest_eigenpair`
 _FEW = 300
-#: an eigenvalue is zero below this share of the largest one; with more of these than this, LAPACK does it as well
+#: an eigenvalue is zero below this share of the largest; with more zeros than this, LAPACK is used too
 _ZERO, _MOST_NULL = 1e-9, 30
 #: shift of the resolvent of a singular kernel: about the size of the eigenvalues to remove. First a share of the step's
-#: norm, later so many times the mean of those removed, where the shift is this many times away from that.
+#: norm, later this multiple of the mean of those removed, if the shift differs from that by more than this factor.
 _SHIFT_PER_NORM = 0.07
 _SHIFT_PER_EIGENVALUE, _AWAY = 2.0, 4.0
-#: least shift, beside the mean of the diagonal: steps may be tiny, and a singular kernel has no inverse
+#: smallest shift, as a share of the mean of the diagonal: steps may be tiny, and a singular kernel has no inverse
 _LEAST_SHIFT = 1e-5
-#: the inverse serves until a step would shrink the determinant to this share, or the inverse grows beyond the shift's
+#: the inverse is used until a step would shrink the determinant to this share, or an entry of the inverse exceeds this
 _SAFE_DETERMINANT = 1e-3
 _SAFE_INVERSE = 1e4
-#: projections between two checks of what rounding has done to the resolvent (or, by LAPACK, of how many eigenvalues
-#: are zero), and what is too much
+#: projections between two checks of the rounding errors of the resolvent (or, with LAPACK, of the number of zero
+#: eigenvalues), and the largest error allowed
 _CHECK_EVERY, _WORN = 200, 1e-8
 
 
 @dataclass
+class Slack:
+    """One number per object: K - diag(values) is positive semidefinite.
+
+    >>> slack = Slack(np.ones(4))
+    >>> step = np.array([[0, -0.2, 0.2], [-0.2, 0.1, 0], [0.2, 0, -0.1]])
+    >>> slack.covers(np.array([0, 1, 2]), step, 0.3), slack.covers(np.array([0, 1, 3]), 3 * step, 0.9)
+    (True, False)
+    >>> slack.values
+    array([0.7, 0.7, 0.7, 1. ])
+    """
+
+    values: np.ndarray
+    _schema = Fields(values=Array("n", at_least=0, dtype="float64"))
+
+    def covers(self, rows: np.ndarray, block: np.ndarray, norm: float) -> bool:
+        """Return whether K minus this block is certainly PSD; if so, subtract what the step used.
+
+        `norm` is the block's largest eigenvalue.
+        """
+        mine = self.values[rows]
+        if mine.min() >= norm:
+            self.values[rows] = mine - norm
+            return True
+        if not mine.all():  # an object without slack covers only a block that leaves it alone
+            return False
+        left = float(np.linalg.eigvalsh(np.diag(mine) - block)[0])
+        if left < 0:
+            return False
+        self.values[rows] = left
+        return True
+
+    def multiply(self, factor: float) -> None:
+        """Follow K -> factor K."""
+        self.values *= factor
+
+
+@dataclass
+class WeylBound:
+    """The paper's certificate: one number for the whole kernel, lowered by the norm of every step."""
+
+    value: float
+    _schema = Fields(value=Number())
+
+    def covers(self, rows: np.ndarray, block: np.ndarray, norm: float) -> bool:
+        """Return whether K minus the block is certainly PSD; the bound falls by the norm either way."""
+        self.value -= norm
+        return self.value >= 0
+
+    def found(self, lowest: float) -> None:
+        """Set the bound: the smallest eigenvalue is now known to be at least this."""
+        self.value = max(lowest, 0.0)
+
+    def multiply(self, factor: float) -> None:
+        """Follow K -> factor K."""
+        self.value *= factor
+
+
+@dataclass
 class FullKernel:
-    """A PSD matrix that answers change: `subtract` takes a block off and projects where that is needed."""
+    """A PSD matrix changed by answers: `subtract` subtracts a block and projects if needed."""
 
     matrix: Symmetric
     low: LowSpace
     scale: float
-    #: the first tier; None when it has nothing left to give
+    #: the first tier; None once it is used up
     certificate: Slack | WeylBound | None
     #: whether the kernel is positive definite: then its inverse takes the resolvent's place
     definite: bool
@@ -82,7 +141,7 @@ class FullKernel:
 
     @classmethod
     def start(cls, kernel: np.ndarray, skip: str) -> FullKernel:
-        """From a PSD matrix, which is taken over; `skip` is "local", "bound" or "never"."""
+        """Begin with a PSD matrix, which is not copied; `skip` is "local", "bound" or "never"."""
         n = len(kernel)
         values = _eigenvalues(kernel)
         lowest = float(values[0])
@@ -98,17 +157,17 @@ class FullKernel:
         return started
 
     def block(self, rows: np.ndarray) -> np.ndarray:
-        """The kernel between these objects."""
+        """Return the kernel between these objects."""
         return self.matrix.block(rows)
 
     def dense(self) -> np.ndarray:
-        """The whole kernel, a copy."""
+        """Return the whole kernel, a copy."""
         return self.matrix.copy()
 
     def subtract(self, rows: np.ndarray, block: np.ndarray, norm: float) -> None:
         """K <- PSD part of K - block over these rows; `norm` is the block's largest eigenvalue."""
         if self.certificate is not None and self.certificate.covers(rows, block, norm):
-            if self.resolvent is not None:  # one that is yet to be computed will see the step in the kernel
+            if self.resolvent is not None:  # one computed later will include the step
                 self.unseen.append((rows, block))
             self.low.change(rows, block)
             self.matrix.change(rows, -block)
@@ -118,7 +177,7 @@ class FullKernel:
             self.n_skipped += 1
         else:
             if isinstance(self.certificate, Slack):
-                self.certificate = None  # it says nothing about a kernel that is projected
+                self.certificate = None  # it does not hold for a projected kernel
             if len(self.matrix.base) < _FEW or self.low.crowded:
                 self._project_whole(rows, block)
                 return
@@ -127,7 +186,7 @@ class FullKernel:
             self._project(Answer(rows, block))
 
     def grow(self, count: int, diagonal: float) -> None:
-        """Add objects that are like nobody yet."""
+        """Add objects that are similar to no other yet."""
         if isinstance(self.certificate, Slack):
             self.certificate = Slack(np.append(self.certificate.values, np.full(count, diagonal)))
         elif self.certificate is not None:
@@ -153,14 +212,14 @@ class FullKernel:
     # -- second tier ---------------------------------------------------------------------------------------------
 
     def _stays_definite(self, rows: np.ndarray, block: np.ndarray) -> bool:
-        """Whether K minus the block is positive definite, by the inverse, which then follows."""
+        """Return whether K minus the block is positive definite, by the inverse, which is then updated."""
         if not self.definite:
             return False
         columns = self._ready_resolvent().column(rows)
         if isinstance(self.certificate, Slack):
-            self.certificate = None  # it says nothing about a kernel that it did not follow
+            self.certificate = None  # it did not follow this change of the kernel
         products = columns[rows]
-        # K has no negative eigenvalue and a step makes at most one: the determinant's sign tells
+        # K has no negative eigenvalue and a step makes at most one, so the sign of the determinant decides
         with np.errstate(over="ignore", invalid="ignore"):  # of the inverse of a tiny kernel
             share = float(np.linalg.det(np.eye(len(rows)) - block @ products))
         if (
@@ -176,7 +235,7 @@ class FullKernel:
     # -- third tier ----------------------------------------------------------------------------------------------
 
     def _project_whole(self, rows: np.ndarray, block: np.ndarray) -> None:
-        """By an eigenproblem of the whole kernel; what `_lowest` needs is begun anew should objects become many."""
+        """Project by an eigenproblem of the whole kernel; what `_smallest_eigenpair` uses is dropped."""
         self.resolvent, self.unseen, self.low.size = None, [], 0
         kernel = self.matrix.dense()
         kernel[rows[:, None], rows] -= block
@@ -209,7 +268,7 @@ class FullKernel:
             self.certificate.found(0.0 if pair.value < 0 else _smallest_eigenvalue(resolvent, self.shift))
 
     def _lift(self, pair: Eigenpair, answer: Answer) -> None:
-        """Take the negative eigenvalue to zero."""
+        """Set the negative eigenvalue to zero."""
         assert self.resolvent is not None
         size, vector, rows = -pair.value, pair.vector, answer.rows
         self.n_negative += 1
@@ -226,7 +285,7 @@ class FullKernel:
             self._check(vector)
 
     def _check(self, vector: np.ndarray) -> None:
-        """Start the resolvent and the low space afresh where rounding errors have gathered, or the shift is off."""
+        """Recompute the resolvent and the low space if rounding errors have grown or the shift does not fit."""
         assert self.resolvent is not None
         there_and_back = self.resolvent.times(self.matrix.times(vector) + self.shift * vector)
         worn = not np.abs(there_and_back - vector).max() < _WORN
@@ -248,7 +307,7 @@ class FullKernel:
 
 
 def _eigenvalues(kernel: np.ndarray) -> np.ndarray:
-    """In ascending order."""
+    """Return the eigenvalues in ascending order."""
     diagonal = kernel.diagonal()
     if np.count_nonzero(kernel) == np.count_nonzero(diagonal):
         return np.sort(diagonal)
@@ -257,22 +316,22 @@ def _eigenvalues(kernel: np.ndarray) -> np.ndarray:
 
 
 def _many_null(values: np.ndarray) -> bool:
-    """Whether more eigenvalues are zero than the low space should be bothered with."""
+    """Return whether too many eigenvalues are zero for the low space."""
     return bool(np.sum(values <= _ZERO * values[-1]) > _MOST_NULL)
 
 
 def _follow(resolvent: Symmetric, columns: np.ndarray, change: np.ndarray, products: np.ndarray) -> None:
-    """Woodbury: P of K becomes that of K + U change U', given `columns` P U and `products` U' P U."""
+    """Update P from K to K + U change U' (Woodbury), given `columns` P U and `products` U' P U."""
     middle = np.linalg.solve(np.eye(len(change)) + change @ products, change)
     resolvent.add(columns, -(middle + middle.T) / 2)
 
 
 def _smallest_eigenvalue(resolvent: Symmetric, shift: float) -> float:
-    """Of the whole kernel, from the largest one of its resolvent; a little below rather than above it."""
+    """Return a close lower bound of the kernel's smallest eigenvalue, from the largest one of its resolvent."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     n = len(resolvent.base)
-    if n < 4:  # Lanczos wants room
+    if n < 4:  # too small for Lanczos
         largest = np.linalg.eigvalsh(resolvent.dense())[-1]
     else:
         operator = LinearOperator(

@@ -1,4 +1,4 @@
-"""How far to step on an answer: the update rules, and the direction of a step over the kernel's entries."""
+"""How far to step on an answer: the update rules, and the direction of a step over the entries of the kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 
 from nearer._compiled.draws_reference import draw
 from nearer._compiled.factors import (
+    APART,
     CONSTANT,
+    EARLY,
+    EARLY_APART,
     GNMDS,
     INVERSE,
     INVERSE_ROOT,
@@ -17,9 +20,9 @@ from nearer._compiled.factors import (
     STE,
     schedule,
 )
-from nearer._compiled.factors_reference import step_length
+from nearer._compiled.factors_reference import loss_of, step_length
 
-__all__ = ["STEPS", "UPDATES", "Direction", "Rule", "direction_of", "draw", "objects_of"]
+__all__ = ["STEPS", "UPDATES", "Direction", "Plan", "Rule", "direction_of", "draw", "objects_of"]
 
 UPDATES = {"passive-aggressive": PASSIVE_AGGRESSIVE, "ste": STE, "gnmds": GNMDS}
 STEPS = {"constant": CONSTANT, "1/j": INVERSE, "1/sqrt(j)": INVERSE_ROOT}
@@ -37,24 +40,45 @@ class Rule:
     soft: bool
 
     def codes(self) -> tuple[int, int, float, float, float, bool]:
-        """The arguments that the compiled loops take."""
+        """Return the arguments of the compiled loops."""
         return UPDATES[self.update], STEPS[self.step], self.step_size, self.margin, self.max_step, self.soft
 
-    # the twins in Python of the compiled functions: a single call is not worth compiling for
+    # the compiled functions as plain Python: single calls are not worth compiling
 
     def scheduled(self, number: int) -> float:
-        """The step size for the answer with this number, counted from 1."""
+        """Return the step size for the answer with this number, counted from 1."""
         return schedule.py_func(STEPS[self.step], self.step_size, number)
 
     def length(self, excess: float, gain: float, weight: float) -> float:
-        """The step for an answer whose near pair is `excess` farther than its far one, before the step size."""
+        """Return the step for an answer with near - far = `excess`, before the step size."""
         code = UPDATES[self.update]
         return step_length(code, excess, gain, weight, self.margin, self.max_step, self.soft)
+
+    @staticmethod
+    def is_measured(number: int) -> bool:
+        """Return whether the loss of the answer with this number is measured, as in the compiled loop."""
+        return number % (EARLY_APART if number < EARLY else APART) == 0
+
+    def loss(self, excess: float) -> float:
+        """Return the loss of an answer with near - far = `excess`."""
+        return loss_of(UPDATES[self.update], excess, self.margin)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How answers are to be learned."""
+
+    rule: Rule
+    passes: int
+    shrink: float
+    seed: int
+    #: a kernel with larger entries has diverged
+    ceiling: float
 
 
 @dataclass(frozen=True)
 class Direction:
-    """What a unit step subtracts from the kernel between an answer's objects, each taken once."""
+    """The block that a unit step subtracts from the kernel between the objects of an answer, each taken once."""
 
     block: np.ndarray
     #: derivatives of near - far by the entries: d(near - far) = sum(slopes * dK)
@@ -66,7 +90,7 @@ class Direction:
 
 
 def objects_of(answer: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The objects of a triplet or quadruplet, each once, and which of them stands where.
+    """Return the objects of a triplet or quadruplet, each once, and their positions in the answer.
 
     >>> objects_of((5, 3, 8, 3))
     (array([5, 3, 8]), (0, 1, 2, 1))
@@ -77,7 +101,7 @@ def objects_of(answer: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
 
 @cache
 def direction_of(pattern: tuple[int, ...], direction: str) -> Direction:
-    """The direction for a triplet or quadruplet of objects numbered by first appearance.
+    """Return the direction for a triplet or quadruplet of objects numbered by first appearance.
 
     >>> direction_of((0, 1, 2), "paper").block.astype(int)
     array([[ 0, -2,  2],

@@ -1,11 +1,11 @@
 """The smallest eigenpair of a kernel that changes a little at every step.
 
 A kernel that was projected has an eigenvalue zero and, after many answers, a cluster of others just above it, so an
-eigensolver that starts afresh (Lanczos, say) needs dozens of products with the matrix. Two things known here save
-nearly all of them:
+eigensolver that starts from scratch, such as Lanczos, needs dozens of products with the matrix. Two facts save nearly
+all of them:
 
 - *The cluster moves slowly.* A basis of the low eigenvectors, its image under K and its Gram matrix are kept and
-  updated along with K, at O(n) a column.
+  updated along with K, at O(n) per column.
 - *What is new lies near the objects of the answer.* If K - E C E' has the eigenvalue t < 0, its eigenvector is
   (K - t)^-1 E y. The resolvent P = (K + shift)^-1 is kept and updated (Woodbury); its columns P E are there to be read,
   and K P E = E - shift P E needs no product either.
@@ -26,7 +26,7 @@ from nearer._utils.runtime import threads_for
 from nearer._utils.schema import Array, Fields, Flag, Integer, Number, need
 from nearer.kernels._symmetric import Symmetric
 
-#: a direction is new if this share of it is outside the basis
+#: a direction is new if more than this share of it is outside the basis
 _NEW = 1e-6
 #: below this share the image of the part outside is not the difference of two images, whose rounding errors would be
 #: magnified (and again by the next such part), but a product with the kernel
@@ -55,7 +55,7 @@ class LowSpace:
     rest: float = 0.0
     #: whether null directions had to be left out: then nothing is known of the rest, and the basis is of no use
     crowded: bool = False
-    #: clear-outs since the image was computed afresh
+    #: clear-outs since the image was recomputed
     age: int = 0
     _schema = Fields(
         basis=Array("n", "room", dtype="float64", order="F"),
@@ -73,24 +73,24 @@ class LowSpace:
 
     @classmethod
     def empty(cls, n: int) -> LowSpace:
-        """No directions yet, over n objects."""
+        """Return a space without directions, over n objects."""
         room = min(n, _KEPT + _BETWEEN) + _STEP
         return cls(np.zeros((n, room), order="F"), np.zeros((n, room), order="F"), np.zeros((room, room)))
 
     def change(self, rows: np.ndarray, block: np.ndarray) -> None:
-        """K -> K - block over these rows."""
+        """Follow K -> K - block over these rows."""
         basis = self.basis[rows, : self.size]
         moved = block @ basis
         self.gram[: self.size, : self.size] -= basis.T @ moved
         self.image[rows, : self.size] -= moved
 
     def lift(self, size: float, vector: np.ndarray, coordinates: np.ndarray) -> None:
-        """K -> K + size vector vector', where the vector has these coordinates in the basis."""
+        """Follow K -> K + size vector vector', with the coordinates of the vector in the basis."""
         self.gram[: self.size, : self.size] += np.outer(size * coordinates, coordinates)
         self.image[:, : self.size] += np.outer(size * vector, coordinates)
 
     def multiply(self, factor: float) -> None:
-        """K -> factor K."""
+        """Follow K -> factor K."""
         self.image *= factor
         self.gram *= factor
         self.rest *= factor
@@ -98,7 +98,7 @@ class LowSpace:
     def extend(
         self, vectors: np.ndarray, images: np.ndarray, times: Callable[[np.ndarray], np.ndarray]
     ) -> int:
-        """Take in unit vectors, given with their images, as far as they are new; gives how often `times` was needed."""
+        """Add unit vectors with these images, as far as they are new; return how often `times` was called."""
         vectors, images = self._outside(vectors, images, 0)
         start, products = self.size, 0
         for vector, image in zip(vectors.T, images.T, strict=True):
@@ -126,13 +126,13 @@ class LowSpace:
         self.size += 1
 
     def lowest(self) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Smallest eigenvalue within the basis, its coordinates, its vector, and the vector's residual."""
+        """Return the smallest eigenvalue within the basis, its coordinates, its vector, and the vector's residual."""
         value, coordinates = lowest_of(self.gram[: self.size, : self.size])
         vector = self.basis[:, : self.size] @ coordinates
         return value, coordinates, vector, self.image[:, : self.size] @ coordinates - value * vector
 
     def clear_out(self, low: float, kernel: Symmetric) -> None:
-        """Keep the directions with eigenvalues below `low` where room is short."""
+        """Keep only the directions with eigenvalues below `low` if room is short."""
         if self.size + _STEP <= self.basis.shape[1]:
             return
         size = self.size
@@ -149,7 +149,7 @@ class LowSpace:
             self._renew(kernel)
 
     def _renew(self, kernel: Symmetric) -> None:
-        """Compute image and Gram matrix afresh: rounding errors grow slowly in what is only ever updated."""
+        """Recompute image and Gram matrix: updates slowly accumulate rounding errors."""
         basis = np.linalg.qr(self.basis[:, : self.size])[0]
         image = kernel.times(basis)
         gram = basis.T @ image
@@ -158,7 +158,7 @@ class LowSpace:
         self.age = 0
 
     def grown(self, count: int) -> LowSpace:
-        """The same directions among `count` objects more."""
+        """Return the same directions among `count` more objects."""
         larger = LowSpace.empty(len(self.basis) + count)
         size = min(self.size, larger.basis.shape[1] - _STEP)
         larger.basis[: len(self.basis), :size] = self.basis[:, :size]
@@ -182,7 +182,7 @@ class Eigenpair:
 
 @dataclass
 class Answer:
-    """What a step over some objects needs besides the kernel: E and P E with the images of both."""
+    """The rows and the block of a step, with P E, the columns of the resolvent."""
 
     rows: np.ndarray
     block: np.ndarray
@@ -190,14 +190,14 @@ class Answer:
 
 
 def lowest_of(matrix: np.ndarray) -> tuple[float, np.ndarray]:
-    """The smallest eigenvalue of a symmetric matrix and its vector, by LAPACK.
+    """Return the smallest eigenvalue of a symmetric matrix and its vector, by LAPACK.
 
     >>> lowest_of(np.diag([2.0, 1.0]))[0]
     1.0
     """
     with threads_for(len(matrix)):
         values, vectors = eigh(matrix, subset_by_index=(0, 0), check_finite=False)
-    if not len(values) or not np.isfinite(values[0]):  # LAPACK finds none where there is a NaN
+    if not len(values) or not np.isfinite(values[0]):  # LAPACK finds none if there is a NaN
         raise np.linalg.LinAlgError("the kernel holds numbers that are not finite")
     return float(values[0]), vectors[:, 0]
 
@@ -205,7 +205,7 @@ def lowest_of(matrix: np.ndarray) -> tuple[float, np.ndarray]:
 def smallest_eigenpair(
     low: LowSpace, kernel: Symmetric, resolvent: Symmetric, shift: float, answer: Answer, tolerance: float
 ) -> Eigenpair:
-    """Smallest eigenpair of kernel - E block E'; the low space is that of the changed kernel already.
+    """Return the smallest eigenpair of kernel - E block E'; the low space already is that of the changed kernel.
 
     An eigenvalue above zero is found to a tenth of itself, which is enough to know its sign.
     """
@@ -222,7 +222,7 @@ def smallest_eigenpair(
     size = 0
     while True:
         value, coordinates, vector, residual = low.lowest()
-        # a step makes no second eigenvalue negative; above zero the sign is all that is asked for
+        # a step makes no second eigenvalue negative; above zero only the sign is needed
         rest = max(low.rest, 0.0)
         gap = rest - value if value < 0 else max(rest - value, shift)
         error = float(residual @ residual) / gap
@@ -242,12 +242,12 @@ def smallest_eigenpair(
 
 
 def _below_zero(astray: float, rest: float) -> float:
-    """What a projection that is astray leaves below zero, by [[0, astray], [astray, rest]]: all of it if rest is 0."""
+    """Return what an inexact projection leaves below zero, by [[0, astray], [astray, rest]]: all of it if rest is 0."""
     return 2 * astray**2 / (rest + np.hypot(rest, 2 * astray)) if astray > 0 else 0.0
 
 
 def _from_scratch(low: LowSpace, kernel: Symmetric, answer: Answer, products: int) -> Eigenpair:
-    """The smallest eigenpair by LAPACK, which is then all that the low space holds."""
+    """Return the smallest eigenpair by LAPACK; the low space then holds nothing else."""
     changed = kernel.dense().copy()
     changed[answer.rows[:, None], answer.rows] -= answer.block
     value, vector = lowest_of(changed)
@@ -258,7 +258,7 @@ def _from_scratch(low: LowSpace, kernel: Symmetric, answer: Answer, products: in
 
 
 def _around(kernel: Symmetric, shift: float, answer: Answer) -> tuple[np.ndarray, np.ndarray]:
-    """The unit vectors E of an answer's objects and P E at length one, and their images under the kernel."""
+    """Return the unit vectors E of the answer's objects and P E, normalised, and their images under the kernel."""
     rows, resolved = answer.rows, answer.resolved
     count = len(rows)
     unit = np.zeros((len(kernel.base), count), order="F")

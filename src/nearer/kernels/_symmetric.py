@@ -1,4 +1,4 @@
-"""A dense symmetric matrix that takes changes of low rank one by one and works them in many at a time."""
+"""A dense symmetric matrix that collects changes of low rank and applies many at a time."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from nearer._utils.runtime import threads_for
 from nearer._utils.schema import Array, Fields, Integer, need
 
-#: columns that may wait. Working them in reads and writes the whole matrix, which pays for many at once.
+#: columns that may wait. Applying them reads and writes the whole matrix, so many are applied at once.
 _ROOM = 96
-#: columns that one change may have: those of four objects and an eigenvector
+#: columns of one change: those of four objects and an eigenvector
 _MOST_AT_ONCE = 5
 
 
 @dataclass
 class Symmetric:
-    """The matrix `base + columns @ middle @ columns.T`, of which the second part waits to be worked in.
+    """The matrix `base + columns @ middle @ columns.T`, of which the second part waits to be applied.
 
     >>> matrix = Symmetric(np.eye(2))
     >>> matrix.add(np.ones((2, 1)), np.array([[3.0]]))
@@ -53,7 +53,7 @@ class Symmetric:
             self.middle = np.zeros((_ROOM, _ROOM))
 
     def block(self, rows: np.ndarray) -> np.ndarray:
-        """The entries between these rows and themselves."""
+        """Return the entries between these rows."""
         found = self.base[rows[:, None], rows]
         if self.waiting:
             columns = self.columns[rows, : self.waiting]
@@ -61,15 +61,15 @@ class Symmetric:
         return found
 
     def column(self, rows: np.ndarray) -> np.ndarray:
-        """The columns of these objects, (n, number of rows)."""
+        """Return the columns of these objects, (n, number of rows)."""
         found = np.asfortranarray(self.base[rows].T)
         if self.waiting:
             found += self._waiting() @ (self._middle() @ self.columns[rows, : self.waiting].T)
         return found
 
     def times(self, vector: np.ndarray) -> np.ndarray:
-        """The product with a vector, or with a matrix."""
-        # a symmetric matrix is its own transpose, and the transpose of a C-ordered array is what BLAS wants uncopied
+        """Return the product with a vector, or with a matrix."""
+        # a symmetric matrix is its own transpose, and BLAS takes the transpose of a C-ordered array without a copy
         product = dsymv(1.0, self.base.T, vector) if vector.ndim == 1 else self.base @ vector
         if self.waiting:
             columns = self._waiting()
@@ -96,7 +96,7 @@ class Symmetric:
         self.middle *= factor
 
     def settle(self) -> None:
-        """Work in what waits."""
+        """Apply the waiting columns."""
         if self.waiting:
             columns = self._waiting()
             with threads_for(len(self.base)):
@@ -105,12 +105,12 @@ class Symmetric:
             self.waiting = 0
 
     def dense(self) -> np.ndarray:
-        """The matrix itself, not a copy."""
+        """Return the matrix itself, not a copy."""
         self.settle()
         return self.base
 
     def copy(self) -> np.ndarray:
-        """The matrix as a new array; this one stays as it is, to the last bit."""
+        """Return the matrix as a new array; this one stays the same bit for bit."""
         return (
             self.base + self._waiting() @ self._middle() @ self._waiting().T
             if self.waiting
@@ -118,7 +118,7 @@ class Symmetric:
         )
 
     def grown(self, count: int, diagonal: float) -> Symmetric:
-        """The matrix with `count` objects more, which know nobody."""
+        """Return the matrix with `count` more objects, which are similar to no other."""
         old, n = self.dense(), len(self.base) + count
         base = np.zeros((n, n))
         base[: len(old), : len(old)] = old
@@ -133,7 +133,7 @@ class Symmetric:
 
 
 def inverse(matrix: np.ndarray, shift: float) -> np.ndarray:
-    """The inverse of matrix + shift I, which must be positive definite."""
+    """Return the inverse of matrix + shift I, which must be positive definite."""
     shifted = np.array(matrix, order="F")
     shifted[np.diag_indices_from(shifted)] += shift
     with threads_for(len(matrix)):

@@ -1,4 +1,4 @@
-"""What every fitted kernel can be asked, however it was learned."""
+"""The methods that every fitted kernel has, however it was learned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nearer.losses import Loss
 from nearer.losses import find as find_loss
 from nearer.solvers.spectrum import lanczos_is_quicker
 
-#: eigenvalues below this share of the largest count as zero
+#: eigenvalues below this share of the largest are zero
 RANK_TOLERANCE = 1e-9
 
 
@@ -35,7 +35,7 @@ class KernelModel:
     """Predictions, score, rank and points of a kernel over the objects.
 
     A class that mixes this in sets `kernel_` (n, n), `names_` and, for probabilities, `loss_` (before the fit: `loss`).
-    One that holds its kernel in another form overrides `_n_objects`, `_highest_rank`, `_compared` and `_leading`.
+    A class with another form of the kernel overrides `_n_objects`, `_highest_rank`, `_compared` and `_leading`.
     """
 
     kernel_: np.ndarray
@@ -43,39 +43,41 @@ class KernelModel:
     loss_: Loss
 
     def predict(self, X: Comparisons | ArrayLike) -> np.ndarray:
-        """Whether the first pair of each comparison is nearer by the kernel; a tie is False."""
+        """Return whether the first pair of each comparison is nearer; a tie is False."""
         near, far = self._distances(self._known(X))
         return near < far
 
     @available_if(_has_probability)
     def predict_proba(self, X: Comparisons | ArrayLike) -> np.ndarray:
-        """Probability that the first pair is called nearer; absent where the loss has none."""
+        """Return the probability that the first pair is called nearer; unavailable for losses without one."""
         near, far = self._distances(self._known(X))
         return self.loss_.probability(near, far)
 
     def score(self, X: Comparisons | ArrayLike, y: ArrayLike | None = None) -> float:
-        """Share of the comparisons that hold (weighted where they have weights)."""
+        """Return the share of the comparisons that hold (weighted if they have weights)."""
         comparisons = self._known(X, y)
         weights = None if comparisons.weights is None else relative(comparisons.weights)
         if len(comparisons) == 0 or (weights is not None and not weights.any()):
-            raise InputError("the score of no comparisons is undefined: give one with a weight above 0")
+            raise InputError(
+                "the score of no comparisons is undefined: pass at least one with a weight above 0"
+            )
         near, far = self._distances(comparisons)
         return float(np.average(near < far, weights=weights))
 
     @property
     def rank_(self) -> int:
-        """Number of eigenvalues of the kernel that are not zero, beside the largest."""
+        """Return the number of eigenvalues of the kernel that are not zero, compared with the largest."""
         check_is_fitted(self)
         values = self._leading(self._highest_rank)[0]
         return int(np.sum(values > RANK_TOLERANCE * max(values[0], 0.0)))
 
     def embedding(self, n_components: int = 2) -> np.ndarray:
-        """Points whose inner products are nearest to the kernel: its leading eigenvectors, scaled.
+        """Return points whose inner products are closest to the kernel: its leading eigenvectors, scaled.
 
         Parameters
         ----------
         n_components : int
-            Columns wanted, at most one an object; those beyond the rank of the kernel are zero.
+            Number of columns, at most that of objects; those beyond the rank of the kernel are zero.
 
         Returns
         -------
@@ -99,15 +101,15 @@ class KernelModel:
 
     @property
     def _highest_rank(self) -> int:
-        """The rank that the kernel has at most."""
+        """Return the largest rank that the kernel can have."""
         return self._n_objects
 
     def _compared(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Squared distances of the two pairs of every triplet or quadruplet."""
+        """Return the squared distances of the two pairs of every triplet or quadruplet."""
         return kernel_distances(self.kernel_, indices)
 
     def _leading(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The `count` largest eigenvalues, largest first, and their eigenvectors as columns."""
+        """Return the `count` largest eigenvalues, largest first, and their eigenvectors as columns."""
         return leading_eigenpairs(self.kernel_, count)
 
     # -- inside -------------------------------------------------------------------------------------------------
@@ -121,7 +123,7 @@ class KernelModel:
 
 
 def kernel_distances(kernel: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Squared distances `K_ii - 2 K_ij + K_jj` of the first and of the second pair of every comparison.
+    """Return the squared distances `K_ii - 2 K_ij + K_jj` of the two pairs of every comparison.
 
     >>> kernel_distances(np.array([[0.0, 0, 0], [0, 1, 3], [0, 3, 9]]), np.array([[0, 1, 2]]))
     (array([1.]), array([9.]))
@@ -136,7 +138,7 @@ def kernel_distances(kernel: np.ndarray, indices: np.ndarray) -> tuple[np.ndarra
 
 
 def leading_eigenpairs(kernel: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` largest eigenvalues, largest first, with their eigenvectors; by Lanczos where few are asked of many.
+    """Return the `count` largest eigenvalues, largest first, with eigenvectors; by Lanczos for few of many.
 
     >>> leading_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2)[0]
     array([3., 2.])
@@ -147,9 +149,7 @@ def leading_eigenpairs(kernel: np.ndarray, count: int) -> tuple[np.ndarray, np.n
     n = len(kernel)
     found = None
     if lanczos_is_quicker(n, count):
-        start = np.random.default_rng(0).normal(
-            size=n
-        )  # any; a fixed one, so that equal kernels give equal points
+        start = np.random.default_rng(0).normal(size=n)  # fixed, so that equal kernels have equal points
         with suppress(ArpackNoConvergence):  # many equal eigenvalues, such as zeros beyond the rank
             found = eigsh(kernel, k=count, which="LA", v0=start)
     if found is None:

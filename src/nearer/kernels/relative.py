@@ -1,4 +1,4 @@
-"""A kernel from all comparisons at once: the estimator that users hold."""
+"""A kernel from all comparisons at once."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ from nearer._fitting.fit import (
     watched,
 )
 from nearer._fitting.models import warn_of_trials
-from nearer._utils.arrays import LARGEST
 from nearer._utils.random import RandomState, generator
-from nearer._utils.runtime import one_thread, threads_for
+from nearer._utils.runtime import one_thread
 from nearer._utils.schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
 from nearer._utils.validation import not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.kernels._memory import check_room
 from nearer.kernels._penalty import choose_penalty
+from nearer.kernels._starts import check_room, starting_factor
 from nearer.kernels.base import RANK_TOLERANCE, KernelModel
 from nearer.losses import Loss
 from nearer.losses import find as find_loss
@@ -38,43 +37,39 @@ from nearer.solvers import Budget, Result, Run, Solver
 from nearer.solvers import find as find_solver
 from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
-from nearer.starts import random_points
-
-#: slopes at zero beyond this, in the loss's unit, are a pole: no place to begin
-_POLE = 1e6
 
 
 class RelativeKernel(KernelModel, BaseEstimator):
-    """Learn a positive semidefinite kernel so that the comparisons hold in the distances it implies.
+    """Learn a positive semidefinite kernel whose distances agree with the comparisons.
 
-    Minimises the mean loss over the comparisons plus `trace_penalty` times the trace of the kernel, over positive
-    semidefinite kernels. With "ste" and "gnmds" that is a convex problem: the result is the global minimum up to a
-    certified gap, whatever the start. With "ckl", "tste" and "soe", or with `max_rank`, it is not convex: the result is
+    Minimise the mean loss over the comparisons plus `trace_penalty` times the trace of the kernel, over positive
+    semidefinite kernels. With "ste" and "gnmds" the problem is convex: the result is the global minimum up to a
+    certified gap, for any start. With "ckl", "tste" and "soe", or with `max_rank`, it is not convex: the result is
     a stationary point. The kernel is centred: its rows sum to zero.
 
     Parameters
     ----------
     loss : {"ste", "gnmds", "ckl", "tste", "soe"} or nearer.losses.Loss
-        "ste", "tste" and "ckl" also give probabilities. `TSTE(alpha=None)` means `max(max_rank - 1, 1)`, and 1 where
-        the rank is free.
+        "ste", "tste" and "ckl" also have probabilities. `TSTE(alpha=None)` means `max(max_rank - 1, 1)`, and 1 if the
+        rank is free.
     trace_penalty : float or "auto"
-        Strength of the trace beside the *mean* loss; papers that sum the losses write tau for `len(X) * trace_penalty`.
+        Strength of the trace, for a *mean* loss; papers that sum the losses write tau for `len(X) * trace_penalty`.
         The stronger, the lower the rank. "auto" chooses it by cross-validation along a path with warm starts.
     max_rank : int, optional
-        Most eigenvalues that the kernel may have: the Gram matrix of points in so many dimensions.
+        Largest rank of the kernel: the Gram matrix of points in this many dimensions.
     solver : {"auto", "accelerated", "proximal"} or nearer.solvers.Solver
-        "auto" is "accelerated" where the problem is convex, and "proximal" where it is not.
+        "auto" is "accelerated" if the problem is convex, and "proximal" if not.
     init : "auto" or array of shape (n_objects, n_objects)
-        Kernel to begin with; "auto" is zero, or equal distances where the loss has a pole at zero, as "soe" has (random
+        Kernel to begin with; "auto" is zero, or equal distances if the loss has a pole at zero, like "soe" (random
         points with `max_rank`). Only a problem that is not convex depends on it.
     max_epochs, max_evaluations, max_seconds : number, optional
         Budget of iterations, derivatives and time; whichever comes first. The last two include the choice of
         `trace_penalty`.
     tol : float
-        Stop when the certified gap is below this share of the objective, or, where there is no certificate, when two
+        Stop when the certified gap is below this share of the objective, or, if there is no certificate, when two
         iterations in a row lower the objective by less than this share.
     random_state : int, Generator, RandomState or None
-        Draws the folds of `trace_penalty="auto"`, and random points where a fit begins with some.
+        Draws the folds of `trace_penalty="auto"`, and random points if a fit begins with some.
     verbose : bool
         Show a progress bar.
     callback : callable, optional
@@ -92,8 +87,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
     loss_ : nearer.losses.Loss
         The loss that was minimised.
     result_ : nearer.solvers.Result
-        The course of the fit. `result_.details` tells `convex` and what the result is a `minimum` of, the certified
-        `primal`, `dual` and `gap` where there are, and what "auto" chose by which held-out errors.
+        The course of the fit. `result_.details` holds `convex` and the kind of `minimum`; `primal`, `dual` and
+        `gap` if there is a certificate; and what "auto" chose with the held-out errors.
     names_ : tuple of str or None
         Names of the objects.
 
@@ -156,7 +151,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         X : Comparisons, or array of shape (q, 3) or (q, 4)
             Answers, the nearer one first; an array holds indices from 0, or names.
         y : array of shape (q,), optional
-            Responses where X holds questions rather than answers: +1 or True where the first pair is nearer.
+            Responses if X holds questions instead of answers: +1 or True if the first pair is nearer.
         """
         comparisons = as_comparisons(X, y)
         self._check(comparisons)
@@ -167,7 +162,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
                 generator(self.random_state),
                 run=Run(self._budget(), callback),
             )
-            start = _starting_factor(self.init, self._objective(course.comparisons, 0.0), course.rng)
+            start = starting_factor(self.init, self._objective(course.comparisons, 0.0), course.rng)
             choice = self._choose(course, start)
             objective = self._objective(course.comparisons, choice.strength)
             factor, result = self._solve(course, objective, choice)
@@ -182,7 +177,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
 
     @property
     def rank_(self) -> int:
-        """Number of eigenvalues of the kernel that are not zero, beside the largest."""
+        """Return the number of eigenvalues of the kernel that are not zero, compared with the largest."""
         check_is_fitted(self)
         return self.result_.details["rank"]
 
@@ -197,7 +192,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         solver = self._solver(self._objective(course.comparisons, 0.0))
         return choose_penalty(course, self._objective, solver, start)
 
-    def _solve(self, course: Fit, objective: Any, choice: Choice) -> tuple[np.ndarray, Result]:
+    def _solve(self, course: Fit, objective: GramObjective, choice: Choice) -> tuple[np.ndarray, Result]:
         if choice.stopped:
             return choice.points, course.no_run(objective, choice.points, choice.stopped)
         course.run.enter("fitting", 1)
@@ -244,7 +239,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
 
     def _check_loaded(self) -> None:
         check_resolved(self.loss_)
-        need(COUNT.takes(self.result_.details.get("rank")), "result_ does not tell the rank")
+        need(COUNT.takes(self.result_.details.get("rank")), "result_ lacks the rank")
         kernel = self.kernel_
         asymmetry = np.abs(kernel - kernel.T).max()
         need(asymmetry <= 1e-6 * np.abs(kernel).max(), "kernel_ is not symmetric")
@@ -253,7 +248,9 @@ class RelativeKernel(KernelModel, BaseEstimator):
         find_loss(self.loss)
         if isinstance(self.trace_penalty, str):
             if self.trace_penalty != "auto":
-                raise InputError(f'trace_penalty must be "auto" or a number, not {self.trace_penalty!r}')
+                raise InputError(
+                    f'must be "auto" or a number, not {self.trace_penalty!r}', parameter="trace_penalty"
+                )
         else:
             not_negative("trace_penalty", self.trace_penalty)
         if self.max_rank is not None:
@@ -268,45 +265,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
         self._solver(self._objective(that_count(comparisons)[:1], 0.0))  # the mean needs a weight above 0
 
 
-def _starting_factor(
-    init: str | np.ndarray, objective: GramObjective, rng: np.random.Generator
-) -> np.ndarray:
-    """A factor of the kernel to begin with, centred: that changes no distance."""
-    n = objective.shape[0]
-    if not isinstance(init, str):
-        return _factor_of(np.asarray(init, dtype=np.float64), n)
-    if init != "auto":
-        raise InputError(f'init must be "auto" or a kernel of shape ({n}, {n}), not {init!r}')
-    zero = np.zeros(1)
-    steepest = max(float(np.abs(slopes).max()) for slopes in objective.loss.derivatives(zero, zero))
-    if steepest * objective.loss.unit < _POLE:
-        return np.zeros((n, 1))
-    if objective.max_rank is not None:  # equal distances take as many dimensions as there are objects
-        points = random_points(n, min(objective.max_rank, n), objective.loss.unit, rng)
-        return points - points.mean(axis=0)
-    return np.sqrt(objective.loss.unit / 2) * (np.eye(n) - 1 / n)
-
-
-def _factor_of(kernel: np.ndarray, n: int) -> np.ndarray:
-    if kernel.shape != (n, n):
-        raise InputError(f"init has shape {kernel.shape} but the kernel of {n} objects has ({n}, {n})")
-    if not np.isfinite(kernel).all():
-        raise InputError("init holds NaN or infinity: give a finite kernel")
-    if np.abs(kernel).max() > LARGEST:
-        raise InputError(f"init has entries above {LARGEST:g}, which overflow: give smaller numbers")
-    if not np.allclose(kernel, kernel.T, rtol=1e-8, atol=1e-12):
-        raise InputError("init is not symmetric: give a positive semidefinite kernel")
-    with threads_for(n):
-        values, vectors = np.linalg.eigh(kernel)
-    if values[0] < -1e-8 * max(values[-1], 1.0):
-        raise InputError(
-            f"init has the negative eigenvalue {values[0]:.3g}: give a positive semidefinite kernel"
-        )
-    factor = vectors * np.sqrt(np.maximum(values, 0))
-    return factor - factor.mean(axis=0)
-
-
 def _rank(factor: np.ndarray) -> int:
-    """Eigenvalues of the kernel that are not zero beside the largest, from its factor."""
+    """Return the rank of a kernel from its factor."""
     values = np.linalg.eigvalsh(factor.T @ factor if factor.shape[1] < len(factor) else factor @ factor.T)
     return int(np.sum(values > RANK_TOLERANCE * values[-1])) if values[-1] > 0 else 0

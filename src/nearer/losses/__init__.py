@@ -62,6 +62,7 @@ def find(loss: str | Loss) -> Loss:
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]()
     raise InputError(
-        f"loss must be one of {', '.join(LOSSES)} or a nearer.losses.Loss object (for OrdinalEmbedding also "
-        f"'auto'), not {loss!r}"
+        f"must be one of {', '.join(LOSSES)} or a nearer.losses.Loss object (for OrdinalEmbedding also "
+        f"'auto'), not {loss!r}",
+        parameter="loss",
     )

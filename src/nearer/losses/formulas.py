@@ -49,13 +49,20 @@ def sigmoid_slope(z: Array) -> Array:
 
 
 def hinge(excess: Array) -> Array:
-    """Return `max(0, excess)`."""
-    return namespace(excess).clip(excess, 0, None)
+    """Return `max(0, excess)`; torch too takes the derivative at the kink to be 0."""
+    xp = namespace(excess)
+    return np.maximum(excess, 0) if xp is np else xp.relu(excess)
 
 
 def hinge_slope(excess: Array) -> Array:
     """Return the derivative of `hinge`: 1 above 0, and 0 from there down, the kink included."""
     return namespace(excess).asarray(excess > 0, dtype=excess.dtype)
+
+
+def at_least(x: Array, bound: float) -> Array:
+    """Return `max(x, bound)`."""
+    xp = namespace(x)
+    return np.maximum(x, bound) if xp is np else xp.clamp(x, min=bound)
 
 
 def rounded_hinge_slope(excess: Array, width: float, centre: Array | float) -> Array:
@@ -68,4 +75,4 @@ def negative_entropy(p: Array) -> Array:
     xp = namespace(p)
     tiny = float(xp.finfo(p.dtype).tiny)  # 0 log 0 is 0
     other = 1 - p
-    return p * xp.log(xp.clip(p, tiny, None)) + other * xp.log(xp.clip(other, tiny, None))
+    return p * xp.log(at_least(p, tiny)) + other * xp.log(at_least(other, tiny))

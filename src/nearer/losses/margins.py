@@ -200,4 +200,6 @@ def find_margin_loss(loss: str | MarginLoss) -> MarginLoss:
         return loss
     if isinstance(loss, str) and loss in MARGIN_LOSSES:
         return MARGIN_LOSSES[loss]()
-    raise InputError(f"loss must be one of {', '.join(MARGIN_LOSSES)} or a MarginLoss object, not {loss!r}")
+    raise InputError(
+        f"must be one of {', '.join(MARGIN_LOSSES)} or a MarginLoss object, not {loss!r}", parameter="loss"
+    )

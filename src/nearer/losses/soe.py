@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nearer._utils.namespaces import namespace
 from nearer._utils.validation import between
 from nearer.losses.base import LEAST, MOST, Array, Loss
-from nearer.losses.formulas import hinge
+from nearer.losses.formulas import at_least, hinge
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class SOE(Loss):
         xp, excess = namespace(near), self._excess(near, far)
         # Where points coincide the derivative by the squared distance is infinite, but the gradient in the points,
         # derivative times their difference, is zero: any lower bound whose inverse fits float32 makes it so.
-        return excess / xp.clip(xp.sqrt(near), 1e-19, None), -excess / xp.clip(xp.sqrt(far), 1e-19, None)
+        return excess / at_least(xp.sqrt(near), 1e-19), -excess / at_least(xp.sqrt(far), 1e-19)
 
     def scalar_parameters(self) -> tuple[float, float]:
         return (self.margin, 0.0)

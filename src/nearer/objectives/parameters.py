@@ -17,10 +17,10 @@ class Parameters(Protocol[P]):
     """What a run asks about parameters."""
 
     def copy(self, x: P) -> P:
-        """Return parameters of their own, which later steps do not change."""
+        """Return a copy, which later steps do not change."""
 
     def view(self, x: P) -> P:
-        """Return the same numbers for callbacks to look at; nothing is copied where that can be avoided."""
+        """Return the same numbers for callbacks to read, without a copy if possible."""
 
     def is_finite(self, x: P) -> bool:
         """Return whether every number is finite."""
@@ -29,7 +29,11 @@ class Parameters(Protocol[P]):
         """Return the numbers as named numpy arrays, for a file."""
 
     def restored(self, arrays: dict[str, np.ndarray]) -> P:
-        """Return the parameters that `arrays` gave."""
+        """Return the parameters stored by `arrays`."""
+
+
+class VectorSpace(Parameters[P], Protocol[P]):
+    """Parameters that second-order methods can add and multiply."""
 
     def inner(self, x: P, y: P) -> float:
         """Return the inner product of two vectors of this kind."""
@@ -41,8 +45,8 @@ class Parameters(Protocol[P]):
 class OneArray:
     """One numpy array, whose shape may change during a run.
 
-    >>> kind = OneArray()
-    >>> kind.restored(kind.arrays(np.ones(2)))
+    >>> adapter = OneArray()
+    >>> adapter.restored(adapter.arrays(np.ones(2)))
     array([1., 1.])
     """
 
@@ -90,7 +94,7 @@ class Tensors:
         self.device = device
 
     def copy(self, x: dict[str, Any]) -> dict[str, Any]:
-        """Return tensors of their own, outside any graph, on the same device."""
+        """Return copies, outside any graph, on the same device."""
         return {name: tensor.detach().clone() for name, tensor in x.items()}
 
     def view(self, x: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BLOCK_TERMS = 4096  # comparisons that make a thread worth starting
+_BLOCK_TERMS = 4096  # comparisons that are worth a thread
 _MAX_BLOCKS = 8
 
 
@@ -59,15 +59,15 @@ class PointObjective:
     Parameters
     ----------
     comparisons : Comparisons
-        What is known.
+        The answers.
     loss : Loss
-        What a comparison costs.
+        The loss of a comparison.
     n_components : int
-        Columns of X.
+        The columns of X.
     l2 : float
         Strength of the L2 term.
     dtype : float64 or float32
-        Of points and gradients; sums over comparisons are float64 always.
+        Precision of points and gradients; sums over comparisons are always float64.
     n_jobs : int
         Threads for full gradients. Sums run over blocks that do not depend on it, so neither does the result.
 
@@ -119,20 +119,20 @@ class PointObjective:
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of the points in the precision and order that the compiled loops need."""
-        x = np.array(x, dtype=self.dtype, order="C")  # the loops would be compiled again for another order
+        x = np.array(x, dtype=self.dtype, order="C")  # numba would compile the loops again for another order
         if x.shape != self.shape:
             raise InputError(f"the start has shape {x.shape} but the objective needs {self.shape}")
         return x
 
     def value(self, X: np.ndarray) -> float:
-        """f(X)."""
+        """Return f(X)."""
         self._check(X)
         blocks = self._blocks(self.n_terms)
         total = sum(self._map(lambda at: self._loops.value(X, self._Q[at], self._W[at]), blocks))
         return total / self.n_terms + self._penalty(X)
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
-        """f(X) and its gradient."""
+        """Return f(X) and its gradient."""
         self._check(X)
         value, gradient = self._means(X, self._Q, self._W, self._no_slopes)
         return value + self._penalty(X), self.with_penalty(gradient, X)
@@ -140,25 +140,25 @@ class PointObjective:
     # -- stochastic parts: all along a walk ---------------------------------------------------------------------
 
     def walk(self, rng: np.random.Generator, *, slopes: bool = False) -> Walk:
-        """A shuffled copy of the comparisons to walk along; with room for slopes where SVRG needs them."""
+        """Return a shuffled copy of the comparisons to walk along, with room for slopes if asked."""
         room = np.empty((self.n_terms if slopes else 0, 2), self.dtype)
         walk = Walk(self._Q.copy(), self._W.copy(), room, rng)
         walk.shuffle()
         return walk
 
     def snapshot_gradient(self, X: np.ndarray, walk: Walk) -> tuple[float, np.ndarray]:
-        """f(X) and the gradient of its loss part alone, keeping every comparison's slopes in the walk."""
+        """Return f(X) and the gradient of its loss part alone; keep the slopes of every comparison in the walk."""
         value, gradient = self._means(X, walk.Q, walk.W, walk.C)
         return value + self._penalty(X), gradient
 
     def batch_gradient(self, X: np.ndarray, walk: Walk, start: int, stop: int) -> tuple[float, np.ndarray]:
-        """Value and gradient of f on the comparisons start:stop of the walk alone."""
+        """Return value and gradient of f on the comparisons start:stop of the walk alone."""
         at = slice(start, stop)
         value, gradient = self._means(X, walk.Q[at], walk.W[at], self._no_slopes)
         return value + self._penalty(X), self.with_penalty(gradient, X)
 
     def sgd_epoch(self, X: np.ndarray, walk: Walk, steps: np.ndarray, batch_size: int) -> float:
-        """Move X along one walk, step s by -steps[s] times the gradient on its batch; mean value met."""
+        """Move X along one walk, step s by -steps[s] times the gradient on its batch; return the mean value met."""
         log_kept = np.empty(0)
         if self.l2:
             log_kept = np.concatenate(
@@ -177,9 +177,9 @@ class PointObjective:
         batch_size: int,
         count: int,
     ) -> None:
-        """Move X along `count` comparisons of the walk by variance-reduced steps of size `step` a batch.
+        """Move X along `count` comparisons of the walk by variance-reduced steps of size `step` per batch.
 
-        `gradient` is what `snapshot_gradient` gave at `snapshot` on this walk.
+        `gradient` is the result of `snapshot_gradient` at `snapshot` on this walk.
         """
         shrink = min(2 * self._shrink * step, 0.5)
         self._loops.svrg(
@@ -189,7 +189,7 @@ class PointObjective:
     # -- sums over blocks ---------------------------------------------------------------------------------------
 
     def _means(self, X: np.ndarray, Q: np.ndarray, W: np.ndarray, C: np.ndarray) -> tuple[float, np.ndarray]:
-        """Mean loss and its gradient; the slopes go into C where there is room."""
+        """Return the mean loss and its gradient; store the slopes in C if it has room."""
 
         def one_block(at: slice) -> tuple[float, np.ndarray]:
             part = np.zeros_like(X)
@@ -197,14 +197,14 @@ class PointObjective:
 
         parts = list(self._map(one_block, self._blocks(len(Q))))
         gradient = parts[0][1]
-        for _, part in parts[1:]:  # a fixed order, whoever finished first
+        for _, part in parts[1:]:  # a fixed order, whichever thread finished first
             gradient += part
         gradient /= len(Q)
         return sum(total for total, _ in parts) / len(Q), gradient
 
     def _blocks(self, count: int) -> list[slice]:
-        """Blocks of comparisons that are summed apart; a function of the problem's sizes alone."""
-        # a block costs a pass over an (n, p) array: worth it only where its comparisons cost several
+        """Return the blocks of comparisons that are summed separately; they depend on sizes alone."""
+        # a block costs a pass over an (n, p) array: worth it only if its comparisons cost several
         by_rows = count // (2 * self.shape[0]) if self.compiled else 1
         n_blocks = max(1, min(_MAX_BLOCKS, count // _BLOCK_TERMS, by_rows))
         edges = np.linspace(0, count, n_blocks + 1).astype(int).tolist()
@@ -216,7 +216,7 @@ class PointObjective:
         return _pool(self.n_jobs).map(function, blocks)
 
     def _check(self, X: np.ndarray) -> None:
-        """Refuse what the compiled loops, which check nothing, would read beyond."""
+        """Refuse points of another shape: the compiled loops do not check bounds."""
         if X.shape != self.shape or X.dtype != self.dtype:
             raise InputError(
                 f"the points must be {self.dtype} of shape {self.shape}, not {X.dtype} of shape {X.shape}"
@@ -226,12 +226,12 @@ class PointObjective:
         return self._shrink * float(np.vdot(X, X)) if self.l2 else 0.0
 
     def with_penalty(self, gradient: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The loss part's gradient plus that of the L2 term."""
+        """Return the gradient of the loss part plus that of the L2 term."""
         return gradient + X.dtype.type(2 * self._shrink) * X if self.l2 else gradient
 
 
 def mean_one(weights: np.ndarray | None, dtype: np.dtype) -> np.ndarray:
-    """Weights scaled to mean one, so that a mean over comparisons is a sum over them by their number."""
+    """Return weights scaled to mean one: a weighted mean is then the weighted sum divided by the number."""
     if weights is None:
         return np.empty(0, dtype)
     weights = relative(weights)

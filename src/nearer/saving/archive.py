@@ -1,7 +1,7 @@
-"""A model file as an archive: a zip of `manifest.json` and one `.npy` file per array, all stored as they are.
+"""A model file as an archive: a zip of `manifest.json` and one `.npy` file per array, all uncompressed.
 
-Nothing that is read takes more memory than the file's own size: members are not compressed, do not overlap and occur
-once, and an array is as long as its member.
+Reading never takes more memory than the size of the file: members are not compressed, do not overlap and occur once,
+and an array is as long as its member.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import numpy as np
 from nearer.errors import InputError
 
 MANIFEST = "manifest.json"
-#: bytes of a manifest: ten million names
+#: largest size of a manifest in bytes: ten million names
 _MOST_BYTES = 2**28
-#: a manifest that we write has fewer brackets than one in so many bytes; many brackets take much memory to parse
+#: our own manifests have fewer than one bracket per 8 bytes; parsing many brackets takes much memory
 _BYTES_PER_BRACKET, _FREE_BRACKETS = 8, 10_000
-#: bytes of a member's own header, without its name
+#: bytes of the header of a member, without its name
 _LOCAL_HEADER = 30
-#: bytes of an array that are read at once
+#: bytes of an array to read at once
 _AT_ONCE = 2**20
 #: the header of an array as numpy writes it
 _HEADER = re.compile(
@@ -53,14 +53,14 @@ DAMAGE = (
 
 
 def write_archive(path: Path, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    """Write manifest and arrays; equal ones make equal bytes."""
+    """Write manifest and arrays; equal content makes equal bytes."""
     text = json.dumps(manifest, indent=1, allow_nan=False)
     if len(text) > _MOST_BYTES:
         raise InputError(
-            "the names and settings take more than 256 MB of text: give the objects shorter names"
+            "the names and settings take more than 256 MB of text: use shorter names for the objects"
         )
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        # a ZipInfo of its own carries no date
+        # a new ZipInfo carries no date
         archive.writestr(zipfile.ZipInfo(MANIFEST), text)
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as stream:
@@ -68,7 +68,7 @@ def write_archive(path: Path, manifest: dict[str, Any], arrays: dict[str, np.nda
 
 
 class Archive:
-    """The members of a model file, each of which is read once."""
+    """The members of a model file; each can be read once."""
 
     def __init__(self, stream: IO[bytes]):
         self._zip = zipfile.ZipFile(stream)
@@ -76,7 +76,7 @@ class Archive:
         self._members = _checked(self._zip.infolist(), stream.tell())
 
     def manifest(self) -> Any:
-        """What the JSON says."""
+        """Return the parsed manifest."""
         content = self._read(MANIFEST)
         brackets = content.count(b"[") + content.count(b"{")
         if len(content) > _MOST_BYTES or brackets > _FREE_BRACKETS + len(content) // _BYTES_PER_BRACKET:
@@ -84,7 +84,7 @@ class Archive:
         return json.loads(content, parse_constant=_refuse)
 
     def array(self, member: str) -> np.ndarray:
-        """The array of a member."""
+        """Return the array of a member."""
         if not isinstance(member, str) or not member.startswith("arrays/"):
             raise ValueError(f"unknown array {str(member)[:50]!r}")
         info = self._taken(member)
@@ -109,7 +109,7 @@ class Archive:
 
 
 def _fill(array: np.ndarray, stream: IO[bytes]) -> None:
-    """Read all entries, some at a time; the end of the stream checks the checksum."""
+    """Read all entries in blocks; reading to the end of the stream verifies the checksum."""
     place = array.view(np.uint8).data if array.size else memoryview(b"")
     for start in range(0, len(place), _AT_ONCE):
         part = place[start : start + _AT_ONCE]
@@ -118,7 +118,7 @@ def _fill(array: np.ndarray, stream: IO[bytes]) -> None:
 
 
 def _checked(members: list[zipfile.ZipInfo], n_bytes: int) -> dict[str, zipfile.ZipInfo]:
-    """The members by name; none may take more memory than it has bytes in the file."""
+    """Return the members by name; refuse one that would take more memory than its bytes in the file."""
     end = 0
     for info in sorted(members, key=lambda info: info.header_offset):
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
@@ -130,12 +130,12 @@ def _checked(members: list[zipfile.ZipInfo], n_bytes: int) -> dict[str, zipfile.
             raise ValueError(f"{info.filename[:50]} is larger than the file")
     found = {info.filename: info for info in members}
     if len(found) < len(members):
-        raise ValueError("it holds two parts of one name")
+        raise ValueError("it holds two parts of the same name")
     return found
 
 
 def _header(stream: IO[bytes], member: str) -> tuple[int, np.dtype, tuple[int, ...], Any]:
-    """Where the numbers of an array begin, their type, its shape and its order."""
+    """Return where the numbers of an array begin, their type, its shape and its order."""
     start = stream.read(10)
     if start[:8] != _MAGIC:
         raise ValueError(f"{member[:50]} is not an array as numpy writes it")

@@ -1,11 +1,11 @@
-"""Python values as JSON plus arrays, and back, without pickle: what a model file is made of.
+"""Convert Python values to JSON plus arrays and back, without pickle: the content of a model file.
 
 JSON's own null, booleans, numbers, strings and lists stand for themselves; everything else is an object whose
 first key starts with `$` and says what it is:
 
-    {"$float": "inf"}                            a float that JSON lacks: inf, -inf, nan
+    {"$float": "inf"}                            a float that JSON cannot hold: inf, -inf, nan
     {"$scalar": "float32", "value": 0.5}         a numpy scalar
-    {"$array": "arrays/0.npy"}                   an array, a file of its own
+    {"$array": "arrays/0.npy"}                   an array, in a separate file
     {"$strings": ["a", "b"]}                     a one-dimensional array of Python strings
     {"$tuple": [...]}  {"$dict": {...}}
     {"$type": "losses.TSTE", "fields": {...}}    one of nearer's own dataclasses
@@ -28,12 +28,12 @@ from nearer.errors import InputError
 from nearer.registry import PARTS
 
 _SCALAR_KINDS = "biuf"
-#: values within values: a model has fewer than ten
+#: nesting of values: that of a model is below ten
 _DEEPEST = 50
 
 
 class Encoder:
-    """Turns values into JSON; the arrays it meets gather in `arrays` by file name.
+    """Turn values into JSON; collect arrays in `arrays` by file name.
 
     >>> encoder = Encoder()
     >>> encoder.encode({"step": np.zeros(2), "tol": float("inf")}, "parameter details")
@@ -46,7 +46,7 @@ class Encoder:
         self.arrays: dict[str, np.ndarray] = {}
 
     def encode(self, value: Any, where: str) -> Any:
-        """JSON for `value`; `where` names it in the sentence that refuses what cannot be stored."""
+        """Return JSON for `value`; `where` names it in the error about a value that cannot be stored."""
         if isinstance(value, np.generic | np.ndarray):
             return self._numpy(value, where)
         if value is None or isinstance(value, bool | int | str):
@@ -62,7 +62,7 @@ class Encoder:
         if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
             return np.dtype(value).name
         if isinstance(value, np.random.Generator | np.random.RandomState):
-            return None  # where a stream of random numbers stood belongs to its process, not to the model
+            return None  # the state of a stream of random numbers belongs to its process, not to the model
         return self._dataclass(value, where)
 
     def _items(self, values: list | tuple, where: str) -> list:
@@ -111,9 +111,9 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON back into values; `read_array` returns the array of a file name.
+    """Turn JSON back into values; `read_array` returns the array of a file name.
 
-    `make` is given the class and the fields of each dataclass; by default it builds it.
+    `make` takes the class and the fields of each dataclass; by default it builds the object.
 
     >>> Decoder(read_array={}.__getitem__).decode({"$tuple": [1, {"$float": "-inf"}]})
     (1, -inf)
@@ -126,9 +126,9 @@ class Decoder:
         self._make = make or (lambda kind, fields: kind(**fields))
 
     def decode(self, value: Any, depth: int = 0) -> Any:
-        """The value that the JSON stands for; ValueError, KeyError or TypeError where it stands for none."""
+        """Return the value that the JSON describes; raise ValueError, KeyError or TypeError if it describes none."""
         if depth > _DEEPEST:
-            raise ValueError("it holds values within values without end")
+            raise ValueError("its values are nested too deeply")
         if isinstance(value, list):
             return [self.decode(part, depth + 1) for part in value]
         if not isinstance(value, dict):
@@ -153,7 +153,7 @@ class Decoder:
         raise ValueError(f"unknown entry {str(tag)[:50]!r}")
 
     def decode_entries(self, values: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-        """A dictionary whose keys stay and whose values are decoded."""
+        """Decode the values of a dictionary; keep its keys."""
         return {key: self.decode(value, depth) for key, value in _of_type(dict, values).items()}
 
 

@@ -1,4 +1,4 @@
-"""Models in one file that loads anywhere: a zip of `manifest.json` and one `.npy` file for each array.
+"""Save a model to one file that loads anywhere: a zip of `manifest.json` and one `.npy` file per array.
 
 The manifest holds the format's name and version, the version of nearer that wrote it, the estimator's class,
 its parameters and its fitted attributes (how values are written: `nearer.saving.encoding`). Nothing is pickled, and
@@ -32,25 +32,25 @@ from nearer.saving.encoding import Decoder, Encoder
 FORMAT = "nearer model"
 FORMAT_VERSION = 1
 
-#: letters of the reason why a file was refused
+#: longest reason for refusing a file, in characters
 _LONGEST_REASON = 200
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     """Write a fitted estimator to one file.
 
-    The file is written under another name and renamed, so that an interruption leaves the old one whole.
-    Equal models give equal bytes. The answers that a model was fitted to are not part of it: keep them with
-    `Comparisons.write`, and after loading give `partial_fit` all that should count.
+    The file is written under another name and renamed, so an interruption leaves the old one intact. Equal models make
+    equal bytes. The answers that a model was fitted to are not part of it: keep them with `Comparisons.write`, and
+    after loading pass `partial_fit` all that should count.
 
     Parameters
     ----------
-    estimator : OrdinalEmbedding, RelativeKernel, OnlineKernel, AUCClassifier, PairwiseLearner, FeatureMap or Selector
-        Fitted; a `nearer.active.Selector` may be saved at any time and continues where it was. Parameters that
-        are functions, such as a callback, and losses, solvers or strategies of your own are refused: a model file
-        holds no code. A random generator given as `random_state` is stored as None; an int is kept.
+    estimator : any fitted estimator of nearer, or a `nearer.active.Selector`
+        A selector may be saved at any time and continues where it was. Functions among the parameters, such as a
+        callback, and losses, solvers or strategies that you wrote are refused: a model file holds no code. A random
+        generator passed as `random_state` is stored as None; an int is kept.
     path : str or path
-        Where to write; `model.nearer` is the usual kind of name. A file that is there is replaced.
+        Where to write, usually a name such as `model.nearer`. An existing file is replaced.
 
     Returns
     -------
@@ -90,13 +90,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Of the class that was saved, with its parameters and fitted attributes; it predicts the same bits.
+        The saved class with its parameters and fitted attributes; its predictions are the same bit for bit.
 
     Raises
     ------
     nearer.errors.ModelFileError
-        If the file is damaged, is not a model, holds values that no model has, or was written by a newer version of
-        nearer.
+        If the file is damaged, is not a model, holds values that no model can have, or was written by a newer version
+        of nearer.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         except ModelFileError:
             raise
         except OSError as error:
-            if error.errno != errno.EINVAL:  # the disk's fault, not that of an offset in the file
+            if error.errno != errno.EINVAL:  # the disk failed; EINVAL is a bad offset in the file
                 raise
             raise _damaged(path, error) from error
         except DAMAGE as error:
@@ -122,7 +122,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _opened(path: Path) -> Any:
-    """The file, to read from; a pipe would wait for ever."""
+    """Open the file; a pipe would block for ever."""
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
         raise ModelFileError(f"{path} is a pipe or a device, not a file: copy the model to a file first")
     return path.open("rb")
@@ -131,7 +131,7 @@ def _opened(path: Path) -> Any:
 def _damaged(path: Path, error: BaseException) -> ModelFileError:
     if {ending.lower() for ending in path.suffixes} & FORMATS.keys():
         return ModelFileError(
-            f"{path} is a table of data, not a model: give a file that nearer.save or `nearer fit` wrote"
+            f"{path} is a table of data, not a model: use a file that nearer.save or `nearer fit` wrote"
         )
     reason = str(error).partition("\n")[0].rstrip(".")[:_LONGEST_REASON] or type(error).__name__
     return ModelFileError(
@@ -147,7 +147,7 @@ def _loaded(archive: Archive, path: Path) -> Any:
 
 
 def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Manifest and arrays of a fitted estimator."""
+    """Return the manifest and arrays of a fitted estimator."""
     from sklearn.exceptions import NotFittedError
 
     from nearer import __version__
@@ -157,7 +157,7 @@ def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise InputError(f"nearer.save stores {', '.join(BY_NAME)}, not {type(estimator).__qualname__}")
     params, fitted = _content(estimator)
     if not fitted:
-        raise NotFittedError(f"this {name} has learned nothing that could be saved: call fit first")
+        raise NotFittedError(f"this {name} is not fitted: call fit before saving it")
     encoder = Encoder()
     manifest = {
         "format": FORMAT,
@@ -175,7 +175,7 @@ def _described(estimator: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _content(estimator: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters and fitted attributes."""
+    """Return the parameters and fitted attributes."""
     if hasattr(estimator, "_to_save"):
         return estimator._to_save()
     fitted = {key: vars(estimator)[key] for key in estimator._schema.fitted if key in vars(estimator)}
@@ -186,7 +186,7 @@ def _check_version(manifest: dict[str, Any], path: Path) -> None:
     from nearer import __version__
 
     if manifest["format"] != FORMAT:
-        raise ValueError("its manifest is of another program")
+        raise ValueError("its manifest was written by another program")
     version, wrote = manifest["format_version"], manifest["nearer_version"]
     if type(version) is not int or not isinstance(wrote, str) or len(wrote) > 50:
         raise ValueError("its manifest names no version")
@@ -213,7 +213,7 @@ def _check_known(manifest: dict[str, Any], path: Path) -> None:
 
 
 def _rebuilt(manifest: dict[str, Any], read_array: Callable[[str], np.ndarray]) -> Any:
-    """The estimator that a manifest describes, every part of it checked."""
+    """Return the estimator that a manifest describes, after checking every part of it."""
     kind = estimator_class(manifest["class"])
     decoder = Decoder(read_array, make=Parts.of)
     schema: Saved = kind._schema

@@ -155,12 +155,13 @@ def find(solver: str | Solver, *objectives: Objective | type[Objective]) -> Solv
     found = SOLVERS.get(solver) if isinstance(solver, str) else solver
     if isinstance(found, type) and issubclass(found, Solver):
         raise InputError(
-            f"solver must be an object, not the class {found.__name__}: write {found.__name__}()"
+            f"must be an object, not the class {found.__name__}: write {found.__name__}()", parameter="solver"
         )
     if not isinstance(found, Solver):
         names = fitting(*objectives) if objectives else SOLVERS
         raise InputError(
-            f"solver must be one of {', '.join(names)} or a nearer.solvers.Solver object, not {solver!r}"
+            f"must be one of {', '.join(names)} or a nearer.solvers.Solver object, not {solver!r}",
+            parameter="solver",
         )
     if objectives and not _fits(found, objectives):
         check_fit(found, objectives[0])

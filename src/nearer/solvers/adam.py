@@ -1,33 +1,33 @@
-"""Adam on large mini-batches with an annealed step: the quick first phase."""
+"""Adam on large mini-batches with a decreasing step: the quick first phase."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from nearer._utils.validation import not_negative, positive, whole
 from nearer.errors import InputError
+from nearer.objectives.base import WithBatches, members
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
 
 
 @dataclass(frozen=True)
-class Adam(Solver):
-    """Adam whose step falls geometrically from `step` to `final_step` over its epochs, then ends.
+class Adam(Solver[WithBatches]):
+    """Adam whose step decreases geometrically from `step` to `final_step` over its epochs, then ends.
 
-    Adam divides a gradient by its own size, so a step is a length in the space of the points: both are given in the
-    loss's own unit of length.
+    Adam divides a gradient by its size, so a step is a length in the space of the points. Both steps are in the unit of
+    length of the loss.
 
     Parameters
     ----------
     step : float
-        Length of a step at first.
+        Length of the first step.
     final_step : float
-        Its length at the end.
+        Length of the last step.
     n_batches : int
-        Mini-batches an epoch.
+        Mini-batches per epoch.
     epochs : int, optional
         Length of the schedule; None means the budget of epochs.
     beta1, beta2 : float
@@ -42,7 +42,7 @@ class Adam(Solver):
     beta2: float = 0.99
     name = "adam"
     ends = True
-    requires = frozenset({"walk", "batch_gradient", "unit_length"})
+    requires = members(WithBatches)
 
     @property
     def default_epochs(self) -> int:
@@ -59,7 +59,7 @@ class Adam(Solver):
         if self.epochs is not None:
             whole("epochs", self.epochs)
 
-    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+    def solve(self, objective: WithBatches, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         n_terms = objective.n_terms
         epochs = self.epochs or run.budget.max_epochs or self.default_epochs
         edges = np.linspace(0, n_terms, min(self.n_batches, n_terms) + 1).astype(int)
@@ -95,6 +95,6 @@ class _Moments:
         gradient *= gradient
         self.square += (1 - self.beta2) * (gradient - self.square)
         size = np.sqrt(self.square / (1 - self.beta2**self.count))
-        size += np.finfo(x.dtype).tiny ** 0.5  # a row that was never touched stays put
+        size += np.finfo(x.dtype).tiny ** 0.5  # a row without any gradient so far does not move
         np.divide(self.mean, size, out=size)
         x -= x.dtype.type(step / (1 - self.beta1**self.count)) * size

@@ -9,10 +9,10 @@ from nearer.solvers.run import Agree
 
 
 def over_processes(group: Any = None) -> Agree:
-    """Return what a `Run` needs so that all processes of a torch.distributed group stop together.
+    """Return the `agree` of a `Run` with which all processes of a torch.distributed group stop together.
 
-    Every process calls it at every record and look, so all must record equally often. If several processes have a
-    reason of their own at once, all take the one that comes last in `STOP_REASONS`.
+    Every process calls it at every record and look, so all must record equally often. If processes have different
+    reasons at once, all take the one that comes last in `STOP_REASONS`.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from nearer.objectives.base import Objective
 from nearer.solvers.result import Result, State
 from nearer.solvers.run import Budget, Callback, Run, Stop
 
+#: the protocol of the objectives that a solver minimises
+O = TypeVar("O", bound=Objective)
 
-class Solver(ABC):
+
+class Solver(ABC, Generic[O]):
     """A way to descend. Subclasses are frozen dataclasses whose fields are the settings.
 
     `solve` moves the parameters until the run raises `Stop`, or returns when the solver's own schedule is over.
@@ -26,7 +29,7 @@ class Solver(ABC):
     name: ClassVar[str]
     #: the methods and attributes of an objective that it uses, besides those that every objective has
     requires: ClassVar[frozenset[str]]
-    #: whether `solve` returns by itself, by a schedule of its own
+    #: whether `solve` returns by itself, when its own schedule is over
     ends: ClassVar[bool] = False
     #: whether it walks a stream: the latest parameters are its answer, and records are means over what it met
     online: ClassVar[bool] = False
@@ -40,7 +43,7 @@ class Solver(ABC):
         return 200
 
     @abstractmethod
-    def solve(self, objective: Any, x: Any, rng: np.random.Generator, run: Run) -> Any:
+    def solve(self, objective: O, x: Any, rng: np.random.Generator, run: Run) -> Any:
         """Descend from x, which may be overwritten; return the last parameters."""
 
 

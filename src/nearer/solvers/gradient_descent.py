@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from nearer._utils.validation import positive
 from nearer.errors import InputError
+from nearer.objectives.base import WithGradient, members
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
 from nearer.solvers.steps import Constant, Snapshot, first_step
 
 
 @dataclass(frozen=True)
-class GradientDescent(Solver):
-    """Steepest descent with Armijo backtracking; a step that holds at once is tried `growth` times larger next.
+class GradientDescent(Solver[WithGradient]):
+    """Steepest descent with Armijo backtracking; after each step the next is tried `growth` times larger.
 
-    Each value that the line search takes counts one evaluation a comparison, as a gradient does.
+    Each value in the line search counts one evaluation per comparison, as a gradient does.
     """
 
     armijo: float = 1e-4
     shrink: float = 0.5
     growth: float = 2.0
     name = "batch"
-    requires = frozenset({"value_and_gradient"})
+    requires = members(WithGradient)
 
     @property
     def default_epochs(self) -> int:
@@ -40,11 +40,11 @@ class GradientDescent(Solver):
         if self.growth < 1:
             raise InputError(f"growth must be 1 or more, not {self.growth!r}")
 
-    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+    def solve(self, objective: WithGradient, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         value, gradient = objective.value_and_gradient(x)
         run.count(objective.n_terms)
         step, evaluations = first_step(Constant(), objective, Snapshot(x, gradient, objective.n_terms))
-        step *= objective.n_terms  # one long step instead of as many as there are comparisons
+        step *= objective.n_terms  # one long step instead of one per comparison
         run.count(evaluations)
         run.begin(x, value, step)
         while True:
@@ -55,7 +55,7 @@ class GradientDescent(Solver):
                 run.count(objective.n_terms)
                 if trial_value <= value - self.armijo * step * slope:
                     break
-                # no descent left to see, or, where the slope is not finite, none to be had
+                # descent is below rounding error, or the slope is not finite
                 if not step * slope > np.finfo(np.float64).eps * abs(value):
                     trial = x
                     break

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from nearer._utils.validation import whole
+from nearer.objectives.base import WithPrecision, members
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
 
 
 @dataclass(frozen=True)
-class LBFGS(Solver):
-    """L-BFGS with `memory` past steps; an epoch is one of its iterations."""
+class LBFGS(Solver[WithPrecision]):
+    """L-BFGS with `memory` past steps; an epoch is one iteration."""
 
     memory: int = 10
     name = "lbfgs"
-    requires = frozenset({"value_and_gradient", "dtype"})
+    requires = members(WithPrecision)
 
     @property
     def default_epochs(self) -> int:
@@ -28,7 +29,9 @@ class LBFGS(Solver):
     def __post_init__(self) -> None:
         whole("memory", self.memory)
 
-    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+    def solve(
+        self, objective: WithPrecision, x: np.ndarray, rng: np.random.Generator, run: Run
+    ) -> np.ndarray:
         def value_and_gradient(points: np.ndarray) -> tuple[float, np.ndarray]:
             points = points.astype(objective.dtype, copy=False)
             value, gradient = objective.value_and_gradient(points)
@@ -40,7 +43,7 @@ class LBFGS(Solver):
 
         run.begin(x, objective.value(x), 0.0)
         points, finite = descend(value_and_gradient, x, record, self.memory)
-        run.stop_reason = "tolerance" if finite else "diverged"  # scipy saw no further descent
+        run.stop_reason = "tolerance" if finite else "diverged"  # scipy found no further descent
         return points.astype(objective.dtype, copy=False)
 
 
@@ -51,10 +54,10 @@ def descend(
     memory: int = 10,
     iterations: int = 10**9,
 ) -> tuple[np.ndarray, bool]:
-    """L-BFGS from x until `record` raises, scipy sees no further descent, or the iterations are over.
+    """Run L-BFGS from x until `record` raises, scipy finds no further descent, or the iterations are over.
 
-    `record` gets the points, their value and the length of the step after each iteration. Gives the last points, and
-    whether the gradient there is finite.
+    `record` gets the points, their value and the length of the step after each iteration. Return the last points, and
+    whether their gradient is finite.
     """
     from scipy.optimize import minimize
 

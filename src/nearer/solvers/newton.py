@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nearer.objectives.parameters import Parameters
+from nearer.objectives.parameters import VectorSpace
 
 Product = Callable[[Any], Any]
 #: value and slope after a step along a direction
@@ -69,7 +69,7 @@ class Found(NamedTuple):
 
 
 def newton(
-    problem: Smooth, x: Any, space: Parameters, *, tolerance: float, max_steps: int = 100
+    problem: Smooth, x: Any, space: VectorSpace, *, tolerance: float, max_steps: int = 100
 ) -> tuple[Any, Found]:
     """Minimise a convex function until its gradient is no longer than `tolerance`, or no step helps.
 
@@ -79,7 +79,7 @@ def newton(
         The function.
     x : parameters
         Where to begin; they are not changed.
-    space : Parameters
+    space : VectorSpace
         How to add parameters and to take inner products.
     tolerance : float
         The gradient norm to reach.
@@ -115,7 +115,7 @@ def newton_step(
     x: Any,
     value: float,
     gradient: Any,
-    space: Parameters,
+    space: VectorSpace,
     *,
     product: Product,
     tolerance: float,
@@ -155,7 +155,7 @@ def newton_step(
 
 
 def _line(
-    value_and_gradient: Callable[[Any], tuple[float, Any]], x: Any, direction: Any, space: Parameters
+    value_and_gradient: Callable[[Any], tuple[float, Any]], x: Any, direction: Any, space: VectorSpace
 ) -> Along:
     """Return value and slope after a step, each at the cost of a gradient."""
 
@@ -167,7 +167,7 @@ def _line(
 
 
 def conjugate_gradients(
-    product: Product, right: Any, space: Parameters, *, tolerance: float, inverse: Product | None = None
+    product: Product, right: Any, space: VectorSpace, *, tolerance: float, inverse: Product | None = None
 ) -> tuple[Any, int]:
     """Solve `product(x) = right` until the residual is below `tolerance`; return x and the number of products.
 

@@ -1,21 +1,21 @@
-"""Solvers one after another: a fast first phase, then an exact one."""
+"""Solvers in sequence: a fast first phase, then an exact one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from nearer._utils.schema import Fields, Items, Part
 from nearer.errors import InputError
+from nearer.objectives.base import Objective
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
 
 
 @dataclass(frozen=True)
-class Phases(Solver):
-    """Run solvers in turn, each from where the last one ended; all but the last must end by themselves."""
+class Phases(Solver[Objective]):
+    """Run solvers in sequence, each from the end of the one before; all but the last must end by themselves."""
 
     solvers: tuple[Solver, ...]
     name = "phases"
@@ -32,15 +32,13 @@ class Phases(Solver):
     def __post_init__(self) -> None:
         if not self.solvers or not all(isinstance(solver, Solver) for solver in self.solvers):
             raise InputError(
-                "Phases needs at least one solver: give a tuple such as (Adam(epochs=30), SVRG())"
+                "Phases needs at least one solver: pass a tuple such as (Adam(epochs=30), SVRG())"
             )
         endless = [solver.name for solver in self.solvers[:-1] if not solver.ends]
         if endless:
-            raise InputError(
-                f"the solver {endless[0]!r} never ends by itself: only the last of the phases may be so"
-            )
+            raise InputError(f"the solver {endless[0]!r} never ends by itself: put it last")
 
-    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+    def solve(self, objective: Objective, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         for solver in self.solvers:
             x = solver.solve(objective, x, rng, run)
         return x

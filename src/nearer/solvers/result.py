@@ -1,4 +1,4 @@
-"""What a fit leaves behind, what a callback sees on the way, and what it takes to go on later."""
+"""The result of a fit, its progress for callbacks, and the state from which it can continue."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ STOP_REASONS = (
 _ANY_ARRAY = AnyOf(*(Array(*(None,) * ndim, kinds="biuf") for ndim in range(1, 4)))
 _COLUMN = Array("records", kinds="fiu", finite=False)
 _HISTORY = ("epoch", "objective", "seconds", "evaluations", "step")
-#: details that reports count on
+#: details that reports use
 _TIMES = dict.fromkeys(("choice_seconds", "compile_seconds"), MayLack(Number(at_least=0)))
 
 
 @dataclass
 class State:
-    """Where a run stands: arrays and numbers only, enough to go on later or in another process.
+    """The state of a run: arrays and numbers only, enough to continue later or in another process.
 
     Attributes
     ----------
     arrays, numbers : dict
-        What the solver needs to go on.
+        What the solver needs to continue.
     history : dict of arrays
         The records so far.
     """
@@ -63,7 +63,7 @@ class State:
     )
 
     def copy(self) -> State:
-        """Return a state of its own: a run leaves the one that it began with as it was."""
+        """Return a copy: a run does not change the state that it started from."""
         return State(
             {name: array.copy() for name, array in self.arrays.items()},
             dict(self.numbers),
@@ -95,7 +95,7 @@ class State:
 
 @dataclass(frozen=True)
 class Result:
-    """The course of a fit: always there, never printed.
+    """The result of a fit: always available, never printed.
 
     Attributes
     ----------

@@ -94,7 +94,7 @@ class Run:
     agree : callable, optional
         Makes one decision to stop of those of several processes; see `nearer.solvers.agreement`.
     state : State, optional
-        Where an earlier run ended: counts, history and the solver's memory go on from there.
+        Where an earlier run ended: counts, history and the solver's memory continue from there.
     online : bool
         Keep the latest parameters instead of the best, and at most 1000 records, of which the older ones thin out:
         for solvers that walk a stream.
@@ -234,7 +234,7 @@ class Run:
     # -- what estimators call ------------------------------------------------------------------------------------
 
     def enter(self, stage: str, parts: int = 1) -> None:
-        """Begin a stage of at most `parts` parts; callbacks and the progress bar are told which one they see."""
+        """Begin a stage of at most `parts` parts. Callbacks and the progress bar show the current one."""
         self.stage, self.part_number, self.n_parts = stage, 0, parts
 
     def part(self, budget: Budget | None = None, **settings: Any) -> Run:
@@ -248,6 +248,13 @@ class Run:
         part.stage, part.part_number, part.n_parts = self.stage, max(self.part_number, 1), self.n_parts
         part._whole = self
         return part
+
+    def resume(self, budget: Budget, callback: Callback | None) -> None:
+        """Continue after a pause, which does not count; the budget is for the work from here on."""
+        self.budget, self._callback = budget, callback
+        self.stop_reason, self.over = "epochs", False
+        self._before = (self.epoch, self.evaluations, self._seconds)
+        self._clock = time.perf_counter()
 
     @property
     def seconds_left(self) -> float | None:
@@ -303,7 +310,7 @@ class Run:
         )
 
     def state(self) -> State:
-        """Return counts, history and the solver's memory, from which a later run can go on."""
+        """Return counts, history and the solver's memory, from which a later run can continue."""
         return State(self.memory.arrays, self.memory.numbers, self._history())
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -408,7 +415,7 @@ class Run:
 
 
 class _Lazy:
-    """Parameters that are worked out when first asked for."""
+    """Parameters that are computed when first asked for."""
 
     def __init__(self, x: Any):
         self._x, self._known = x, not callable(x)

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from nearer._utils.validation import whole
 from nearer.errors import InputError
+from nearer.objectives.base import WithStochasticEpochs, members
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
 from nearer.solvers.steps import Snapshot, StepRule, as_rule, first_step
 
 
 @dataclass(frozen=True)
-class SGD(Solver):
+class SGD(Solver[WithStochasticEpochs]):
     """Mini-batch stochastic gradient descent.
 
-    The objective it records is the mean over the comparisons met during the epoch, each at the points of that moment.
+    The recorded objective is the mean over the comparisons of the epoch, each at the points of that moment.
 
     Parameters
     ----------
     step : float, "constant", "decay" or StepRule
-        Size of the step that one comparison makes. A batch of b comparisons makes b times that.
+        Size of the step per comparison. The step of a batch of b comparisons is b times as long.
     batch_size : int
-        Comparisons a step.
+        Comparisons per step.
     """
 
     step: float | str | StepRule = "decay"
     batch_size: int = 10
     name = "sgd"
-    requires = frozenset({"walk", "sgd_epoch", "value_and_gradient"})
+    requires = members(WithStochasticEpochs)
 
     def __post_init__(self) -> None:
         whole("batch_size", self.batch_size)
@@ -40,7 +40,9 @@ class SGD(Solver):
                 "SGD takes no full gradients, which this step rule needs: use a number, 'decay', or the solver SVRG"
             )
 
-    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+    def solve(
+        self, objective: WithStochasticEpochs, x: np.ndarray, rng: np.random.Generator, run: Run
+    ) -> np.ndarray:
         rule = as_rule(self.step)
         n_terms = objective.n_terms
         batch_size = min(self.batch_size, n_terms)

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from nearer._utils.validation import whole
 from nearer.errors import InputError
+from nearer.objectives.base import Shuffled, WithSnapshots, members
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
 from nearer.solvers.steps import Snapshot, StepRule, as_rule, first_step
 
 
 @dataclass(frozen=True)
-class SVRG(Solver):
+class SVRG(Solver[WithSnapshots]):
     """Mini-batch SVRG; with the stabilised Barzilai-Borwein step it is SVRG-SBB.
 
     Parameters
     ----------
     step : float, "sbb", "bb", "constant", "decay" or StepRule
-        Size of the step that one comparison makes. A batch of b comparisons makes b times that.
+        Size of the step per comparison. The step of a batch of b comparisons is b times as long.
     batch_size : int
-        Comparisons a step.
+        Comparisons per step.
     epsilon : float or "auto"
-        Of the step "sbb"; see `StabilizedBB`.
+        Stabilisation of the step "sbb"; see `StabilizedBB`.
     epoch_length : int, optional
         Comparisons walked between two snapshots (the paper's m); None means all of them once.
     module_epochs : int, optional
-        Begin anew with the first step after this many epochs (Algorithm 2); None means never (Algorithm 1).
+        Start again with the first step after this many epochs (Algorithm 2); None means never (Algorithm 1).
 
     Notes
     -----
-    The comparisons of an epoch are drawn without replacement (a walk along a shuffled copy), and the best snapshot is
-    the result; the paper draws with replacement and returns a random iterate, for its proof.
+    An epoch draws comparisons without replacement (a walk along a shuffled copy), and the best snapshot is the result.
+    The paper draws with replacement and returns a random iterate, for its proof.
     """
 
     step: float | str | StepRule = "sbb"
@@ -43,19 +43,21 @@ class SVRG(Solver):
     epoch_length: int | None = None
     module_epochs: int | None = None
     name = "svrg"
-    requires = frozenset({"walk", "snapshot_gradient", "svrg_epoch", "with_penalty", "value_and_gradient"})
+    requires = members(WithSnapshots)
 
     def __post_init__(self) -> None:
         as_rule(self.step, self.epsilon)
         if self.step != "sbb" and self.epsilon != "auto":
-            raise InputError('epsilon belongs to step="sbb": leave it out, or give a StabilizedBB as step')
+            raise InputError('epsilon belongs to step="sbb": leave it out, or pass a StabilizedBB as step')
         whole("batch_size", self.batch_size)
         if self.epoch_length is not None:
             whole("epoch_length", self.epoch_length)
         if self.module_epochs is not None:
             whole("module_epochs", self.module_epochs)
 
-    def solve(self, objective: Any, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+    def solve(
+        self, objective: WithSnapshots, x: np.ndarray, rng: np.random.Generator, run: Run
+    ) -> np.ndarray:
         rule = as_rule(self.step, self.epsilon)
         n_terms = objective.n_terms
         length = self.epoch_length or n_terms
@@ -78,21 +80,21 @@ class SVRG(Solver):
             used = step
             begins_module = self.module_epochs is not None and epoch % self.module_epochs == 0
             step = rule.next(step, before, at)
-            if begins_module:  # the first step may have become too long on the way
+            if begins_module:  # the first step may be too long by now
                 step = min(begin, step)
             run.record(x, value, used)
 
     def _walk(
         self,
-        objective: Any,
+        objective: WithSnapshots,
         x: np.ndarray,
         snapshot: np.ndarray,
         gradient: np.ndarray,
-        walk: Any,
+        walk: Shuffled,
         step: float,
         length: int,
     ) -> None:
-        """Walk `length` comparisons: a part of the walk, or several walks where it is longer."""
+        """Walk `length` comparisons: part of the walk, or several walks if it is longer."""
         while length > 0:
             count = min(length, objective.n_terms)
             batch_size = min(self.batch_size, count)

@@ -1,14 +1,14 @@
-"""What a model file may hold: declarations that every loaded value is checked against before anything is built of it.
+"""Declarations of what a model file may hold; every loaded value is checked before anything is built from it.
 
-A class that is saved declares its schema beside its code, as the class attribute `_schema`:
+A class that can be saved declares its schema next to its code, in the class attribute `_schema`:
 
 - an estimator: `Saved(params={...}, fitted={...})`, one entry per parameter and per fitted attribute;
 - a dataclass among its attributes: `Fields(...)`, one entry per field;
 - a frozen dataclass of settings that checks itself in `__post_init__` (losses, solvers): `Settings()`.
 
 Sizes have names. `Array("n", "p")` and `Names("n")` in one schema must agree on n, and `Array("q", 3, kinds="i",
-below="n")` holds indices of the n objects. What a declaration cannot say, such as that two shapes are equal, is checked
-by a method `_check_loaded` of the class, which raises `SchemaError`.
+below="n")` holds indices of the n objects. What a declaration cannot express, such as that two shapes are equal, is
+checked by a method `_check_loaded` of the class, which raises `SchemaError`.
 
 >>> import numpy as np
 >>> sizes = {}

@@ -24,7 +24,7 @@ from nearer._utils.schema.values import (
 
 
 class AnyOf(Spec):
-    """What the first of some declarations of this type says."""
+    """The first of several declarations that takes the type of the value."""
 
     def __init__(self, *specs: Spec):
         self.specs = specs
@@ -37,13 +37,13 @@ class AnyOf(Spec):
 
 
 def optional(*specs: Spec) -> AnyOf:
-    """None, or what one of the declarations says."""
+    """Return a declaration of None or of what one of the declarations takes."""
     return AnyOf(Literal(None), *specs)
 
 
 @dataclass(frozen=True)
 class Items(Spec):
-    """A list or tuple of any length; with `own`, sizes that are named within an item are that item's own."""
+    """A list or tuple of any length; with `own`, each item has its own named sizes."""
 
     item: Spec
     length: str | None = None
@@ -63,7 +63,7 @@ class Items(Spec):
 
 
 class Row(Spec):
-    """A tuple with a declaration for each entry."""
+    """A tuple with one declaration per entry."""
 
     def __init__(self, *specs: Spec):
         self.specs = specs
@@ -84,7 +84,7 @@ class MayLack:
 
 
 class Record(Spec):
-    """A dictionary with these keys; `others` declares the values of keys that are not among them."""
+    """A dictionary with these keys; `others` declares the values of all further keys."""
 
     def __init__(self, entries: Mapping[str, Spec | MayLack], others: Spec | None = None):
         self.entries, self.others = entries, others
@@ -98,7 +98,7 @@ class Record(Spec):
 
 
 class Plain(Spec):
-    """Anything of numbers, words, lists and dictionaries, for people to read."""
+    """Any combination of numbers, text, lists and dictionaries, for people to read."""
 
     def takes(self, value: Any) -> bool:
         return value is None or isinstance(value, bool | int | float | str | np.generic | list | tuple | dict)
@@ -120,7 +120,7 @@ def read_entries(
     sizes: Sizes,
     others: Spec | None = None,
 ) -> dict[str, Any]:
-    """Checked values by name, in the order of their declarations; `where` names each in messages."""
+    """Return checked values by name, in the order of their declarations; `where` names each in messages."""
     strange = [key for key in values if key not in entries]
     need(others is not None or not strange, f"{where(str(*strange[:1])[:50])} is unknown")
     found = {}
@@ -154,14 +154,14 @@ class Parts:
 
 
 class Part(Spec):
-    """One of some dataclasses, or of their subclasses, each with a `_schema` of its own.
+    """One of some dataclasses or their subclasses, each with its own `_schema`.
 
     Parameters
     ----------
     *kinds : type, or one function that returns a tuple of types
-        A function lets a class declare parts of its own type.
+        A function allows a class to declare parts of its own type.
     shares : tuple of str
-        Names of sizes that are those of the whole; others are the part's own.
+        Names of sizes shared with the whole; all others belong to the part.
     schema : Fields, optional
         Stricter declarations than those of the class.
     """
@@ -195,7 +195,7 @@ class Fields:
         object.__setattr__(self, "specs", specs)
 
     def built(self, parts: Parts, where: str, sizes: Sizes) -> Any:
-        """The dataclass of checked fields."""
+        """Build the dataclass from checked fields."""
         entries = {
             one.name: self._spec(one.name) if _is_required(one) else MayLack(self._spec(one.name))
             for one in sorted(fields(parts.kind), key=self._place)
@@ -209,12 +209,12 @@ class Fields:
         return self.specs[name]
 
     def _place(self, one: Any) -> int:
-        """Declarations are read in their own order: sizes must be known before entries are compared with them."""
+        """Read fields in the order of their declarations: sizes must be known before entries are compared with them."""
         return list(self.specs).index(one.name) if one.name in self.specs else 0
 
 
 class Settings(Fields):
-    """A frozen dataclass of settings, which checks itself when it is built: numbers, words and settings within it."""
+    """A frozen dataclass of settings, which checks itself when it is built: numbers, text and nested settings."""
 
     def _spec(self, name: str) -> Spec:
         return SETTING
@@ -245,17 +245,17 @@ class Saved:
     fitted: dict[str, Spec | MayLack] = field(default_factory=dict)
 
     def read_params(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Parameters of a file; those that it lacks, written before they existed, have their defaults."""
+        """Return the parameters of a file; those missing in an older file keep their defaults."""
         entries: dict[str, Spec | MayLack] = {name: MayLack(spec) for name, spec in self.params.items()}
         return read_entries(values, entries, lambda name: f"the parameter {name}", {})
 
     def read_fitted(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Fitted attributes of a file."""
+        """Return the fitted attributes of a file."""
         return read_entries(values, self.fitted, str, {})
 
 
 def check_whole(found: Any, where: str = "") -> None:
-    """Let a class check what its declarations cannot say."""
+    """Let a class check what its declarations cannot express."""
     check: Callable[[], None] | None = getattr(found, "_check_loaded", None)
     if check is not None:
         try:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-#: numbers of this size have squares that are numbers too; no model of data that nearer accepts holds larger ones
+#: the square of this number is still finite; no model of data that nearer accepts holds larger ones
 LARGEST = 1e150
-#: counters stay below this: floats still tell one more from one less
+#: counters stay below this: a float can still represent each of them
 MOST = 2**53
-#: letters of a word, such as the name of a loss
+#: longest text in characters, such as the name of a loss
 _LONGEST_WORD = 1000
 
 Sizes = dict[str, int]
@@ -25,36 +25,36 @@ class SchemaError(ValueError):
 
 
 def need(holds: bool, sentence: str) -> None:
-    """Raise this sentence unless something holds."""
+    """Raise this error unless the condition holds."""
     if not holds:
         raise SchemaError(sentence)
 
 
 class Spec(ABC):
-    """What a value must be."""
+    """A declaration of what a value must be."""
 
     @abstractmethod
     def takes(self, value: Any) -> bool:
-        """Whether a value is of the declared type, whatever it holds."""
+        """Return whether a value is of the declared type, whatever it holds."""
 
     @abstractmethod
     def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
         """Check what a value of the declared type holds."""
 
     def read(self, value: Any, where: str, sizes: Sizes) -> Any:
-        """Return the value, in the form that code relies on; raise `SchemaError` if it does not fit."""
+        """Return the value in the form that code relies on; raise `SchemaError` if it does not fit."""
         need(self.takes(value), f"{where} is {shown(value)}, which does not belong there")
         return self._read(value, where, sizes)
 
 
 def bind(sizes: Sizes, name: str, length: int, where: str) -> None:
-    """Take note of a size, or refuse one that is not the size of that name."""
+    """Record a size by name; refuse one that differs from the recorded size."""
     known = sizes.setdefault(name, length)
     need(known == length, f"{where} has the size {length} where {known} is expected")
 
 
 def check_shape(shape: tuple[int, ...], wanted: tuple[Any, ...], where: str, sizes: Sizes) -> None:
-    """Refuse another shape than is declared."""
+    """Refuse a shape other than the declared one."""
     need(len(shape) == len(wanted), f"{where} has the shape {shape}, not {len(wanted)} dimensions")
     for length, name in zip(shape, wanted, strict=True):
         if isinstance(name, str):
@@ -64,17 +64,17 @@ def check_shape(shape: tuple[int, ...], wanted: tuple[Any, ...], where: str, siz
 
 
 def check_bounds(low: Any, high: Any, bounds: Any, where: str, what: str) -> None:
-    """Refuse numbers outside the bounds of a declaration, given the least and the largest of them."""
+    """Refuse numbers outside the bounds of a declaration, given the smallest and the largest of them."""
     need(low >= bounds.at_least, f"{where} must {what} of {bounds.at_least} or more, not {shown(low)}")
     need(low > bounds.above, f"{where} must {what} above {bounds.above}, not {shown(low)}")
     need(high <= bounds.at_most, f"{where} must {what} of {bounds.at_most} or less, not {shown(high)}")
 
 
 def shown(value: Any) -> str:
-    """A value in a message, cut short."""
+    """Return a value as text for a message, shortened."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} of shape {value.shape}"
-    if hasattr(value, "kind") and isinstance(value.kind, type):  # a class of ours that is not yet built
+    if hasattr(value, "kind") and isinstance(value.kind, type):  # one of our classes, not yet built
         return f"a {value.kind.__name__}"
     return reprlib.repr(value)
 
@@ -115,7 +115,7 @@ class Text(Spec):
 
 @dataclass(frozen=True)
 class Number(Spec):
-    """A number within bounds; with `finite=False` also NaN and infinity. Below `smallest` in size, only 0 is one."""
+    """A number within bounds; with `finite=False` also NaN and infinity. Below `smallest` in size it must be 0."""
 
     at_least: float = -math.inf
     at_most: float = math.inf
@@ -127,14 +127,14 @@ class Number(Spec):
         return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
     def _read(self, value: Any, where: str, sizes: Sizes) -> Any:
-        if isinstance(value, int):  # of any length, so that it may not become a float
+        if isinstance(value, int):  # of any length: it may be too long for a float
             need(abs(value) <= 2**1023, f"{where} is too large")
-            value = value if abs(value) < MOST else float(value)  # compiled loops take no longer integers
+            value = value if abs(value) < MOST else float(value)  # compiled loops cannot take longer integers
         if not math.isfinite(value):
             need(not self.finite, f"{where} is {value}")
             return value
         check_bounds(value, value, self, where, "be a number")
-        need(value == 0 or abs(value) >= self.smallest, f"{where} is {value}, next to nothing")
+        need(value == 0 or abs(value) >= self.smallest, f"{where} is {value}, too close to 0")
         return value
 
 
@@ -156,7 +156,7 @@ class Integer(Spec):
 
 @dataclass(frozen=True)
 class Size(Spec):
-    """A whole number that is one of the named sizes."""
+    """A whole number that equals a named size."""
 
     name: str
 
@@ -181,7 +181,7 @@ class Array(Spec):
     at_least, at_most, above : float
         Bounds of every entry.
     below : str, optional
-        The name of a size that every entry must be below, with 0 the least.
+        The name of a size that every entry must be below; entries are then 0 or more.
     finite : bool
         False allows NaN and infinity, and numbers of any size.
     ascending : bool
@@ -189,7 +189,7 @@ class Array(Spec):
     filled : bool
         There must be at least one entry.
     dtype, order : str, optional
-        What the array is converted to; by default it stays as it is, in this machine's byte order.
+        Convert the array to these; by default only its byte order changes to that of this machine.
     """
 
     shape: tuple[str | int | None, ...]
@@ -240,7 +240,7 @@ class Array(Spec):
 
 
 class Matrix(Spec):
-    """A setting that is an array of two dimensions, or rows of numbers as nested lists."""
+    """A setting that is a two-dimensional array, or rows of numbers as nested lists."""
 
     def takes(self, value: Any) -> bool:
         return isinstance(value, np.ndarray | list | tuple)
@@ -276,13 +276,15 @@ class Names(Spec):
         return isinstance(value, tuple)
 
     def _read(self, value: tuple, where: str, sizes: Sizes) -> tuple:
-        from nearer.comparisons.checks import check_names
-
         bind(sizes, self.length, len(value), where)
         need(all(isinstance(name, str) for name in value), f"{where} holds objects that are not strings")
         try:
             "\n".join(value).encode()
         except UnicodeEncodeError:
             raise SchemaError(f"{where} holds a name that is not text") from None
-        check_names(value)
+        need(
+            all(value) and not any("\0" in name for name in value),
+            f"{where} holds a name that is empty or has NUL",
+        )
+        need(len(set(value)) == len(value), f"{where} holds a name twice")
         return value

@@ -1,37 +1,44 @@
-"""From batches of table rows to the fields of a `Comparisons`, in little more memory than the result."""
+"""From batches of table rows to the content of a `Comparisons`, in little more memory than the result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer._utils.text import warn
-from nearer.comparisons.checks import Fields, Invalid, check_invalid, check_n_objects, check_names
-from nearer.comparisons.codes import ODD_UNDECIDED, check_codes
-from nearer.comparisons.files.cells import Growing, Labels, Numbers, whole_number
+from nearer.comparisons.arrays import both_triplets, odd_last, oriented
+from nearer.comparisons.files.cells import Growing, LabelColumn, Numbers, ObjectColumns, answers, whole_number
 from nearer.comparisons.files.columns import Layout
-from nearer.comparisons.files.objects import Objects
-from nearer.comparisons.files.response_columns import OddOnes, Responses, Untold
-from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows, warn_of_survey_rows
-from nearer.comparisons.first_index import check_first_index, refuse_for_names, warn_of_one
-from nearer.comparisons.odd_one_out import both_triplets, odd_last
-from nearer.comparisons.responses import Coding, Zero, check_coding, oriented
-from nearer.comparisons.row_errors import (
+from nearer.comparisons.responses import Coding, OddReader, ResponseReader, Unread, Zero, check_meaning
+from nearer.comparisons.validation import (
     UNKEPT,
     UNREADABLE,
+    Content,
+    Fault,
+    Invalid,
+    RowValidator,
     cannot_be_kept,
+    check_first_index,
+    check_invalid,
+    check_n_objects,
+    check_names,
     describe,
-    fault_error,
     faulty,
-    faulty_weights,
+    refuse_for_names,
+    warn_of_one,
 )
-from nearer.errors import InputError
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+#: how many rows below the header may be a survey tool's own
+LOOKED_AT = 3
+_IMPORT_ID = re.compile(r"""\s*\{\s*['"]ImportId['"]\s*:""")
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,7 @@ class Wanted:
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", check_names(self.names))
         check_invalid(self.invalid)
-        check_coding(self.coding)
-        check_codes(self.codes, self.coding, self.zero)
+        check_meaning(self.coding, self.zero, self.codes)
         check_first_index(self.first_index)
 
 
@@ -83,7 +89,7 @@ class Assembler:
         *,
         numeric: bool,
         typed: bool,
-        place: Callable[[int], str],
+        place: Callable[[int], Place],
         source: str,
         n_survey_rows: int = 0,
     ) -> None:
@@ -92,37 +98,38 @@ class Assembler:
         self.width = len(layout.objects)
         if not numeric:
             refuse_for_names(source, wanted.first_index)
-        self.objects = Objects(
+        self.objects = ObjectColumns(
             self.width, wanted.names, numeric=numeric, typed=typed, first_index=wanted.first_index
         )
         # names still to be found are not limited
         limited = numeric or wanted.names is not None
-        self.limit = check_n_objects(wanted.n_objects, wanted.names) if limited else None
-        self.told = self._reader()
-        self.untold = Untold()
+        limit = check_n_objects(wanted.n_objects, wanted.names) if limited else None
+        self.rows = RowValidator(limit, wanted.invalid)
+        self.reader, self.unread = self._reader(), Unread()
         self.numbers = Numbers()
         self.indices = Growing(np.int32, self.width)
         self.weights = Growing(np.float64) if "weight" in self.roles else None
         self.counts: Growing | None = None  # begins with the first response that is not 1 or -1
-        self.labels: dict[str, Labels] = {
-            role: Labels(typed) for role in ("annotator", "group") if role in self.roles
+        self.labels: dict[str, LabelColumn] = {
+            role: LabelColumn(typed) for role in ("annotator", "group") if role in self.roles
         }
         self.trials = Growing(np.int64) if layout.odd_one_out and "group" not in self.roles else None
-        self.n_rows, self.n_bad, self.n_undecided = 0, 0, 0
-        self.n_survey_rows, self.n_sliced = n_survey_rows, 0
-        self.first_fault: tuple[int, str] | None = None
+        self.n_undecided, self.n_survey_rows, self.n_sliced = 0, n_survey_rows, 0
 
-    def _reader(self) -> Responses | OddOnes | None:
-        """What reads the column that tells the answers, None where the order of the objects tells."""
-        wanted = self.wanted
+    def _reader(self) -> ResponseReader | OddReader | None:
+        """Return the reader of the column with the answers, None if the order of the objects is the answer."""
+        wanted, header = self.wanted, self.layout.header
         if self.layout.response is not None:
-            return Responses(self.layout, self.objects, wanted.zero, wanted.coding, wanted.codes)
+            options = [header[at] for at in self.layout.objects[1:]] if header and self.width == 3 else []
+            return ResponseReader(wanted.coding, wanted.zero, wanted.codes, options)
         if self.layout.odd is not None:
-            return OddOnes(self.layout, self.objects, wanted.coding, wanted.codes)
+            return OddReader(wanted.coding, wanted.codes, [header[at] for at in self.layout.objects])
         if wanted.codes is not None:
             raise InputError(
-                f"{self.source}: codes are for a column of responses or odd ones, and none is known by its name; "
-                "leave them out, or pass columns={'response': ...}"
+                "is for a column of responses or odd ones, and none is known by its name",
+                ["leave it out", Suggestion("columns", {"response": ...})],
+                parameter="codes",
+                place=self.source,
             )
         return None
 
@@ -133,47 +140,57 @@ class Assembler:
         codes = self.objects.codes(list(columns.values())[: self.width])
         weights = self.numbers.values(columns["weight"]) if "weight" in columns else None
         labels = {role: labels.codes(columns[role]) for role, labels in self.labels.items()}
-        bad = faulty(codes, self.limit) | self._repeats_header(codes)
-        told = self._told(columns, codes, ~bad)
-        bad |= faulty_weights(weights, len(codes)) | np.isnan(told)
+        bad, start = self._repeats_header(codes), self.rows.n_rows
+        values = self._answers(columns, codes, bad)
+        if values is not None:
+            bad |= np.isnan(values)
         for label_codes in labels.values():
             bad |= label_codes == UNREADABLE
-        if bad.any():
-            self._note(batch, codes, bad, np.isnan(told))
-        undecided = told == (ODD_UNDECIDED if isinstance(self.told, OddOnes) else 0.0)
-        keep = ~bad & ~undecided
-        self.n_undecided += int(np.count_nonzero(~bad & undecided))
-        if isinstance(self.told, Responses):
-            codes = oriented(codes, told < 0)
-            self._count(np.abs(told[keep]))
-        elif self.told is not None:
-            codes = odd_last(codes, np.where(keep, told, 0).astype(np.intp))
-        self._keep(codes, np.flatnonzero(keep), weights, labels)
-        self.n_rows += len(codes)
+
+        def fault(row: int) -> Fault:
+            cells = [column[row].as_py() for column in batch.columns]
+            return self._describe(cells, codes[row].tolist(), values is not None and np.isnan(values[row]))
+
+        keep = self.rows.check(codes, weights, fault, known_bad=bad)
+        if values is not None and self.reader is not None:
+            undecided = keep & (values == self.reader.undecided)
+            self.n_undecided += int(np.count_nonzero(undecided))
+            keep &= ~undecided
+            codes = self._winner_first(codes, values, keep)
+        self._keep(codes, np.flatnonzero(keep), start, weights, labels)
 
     def _without_survey_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The first batch without the rows that are not answers."""
-        if self.n_rows or self.n_survey_rows:
+        """Return the first batch without the rows that are not answers."""
+        if self.rows.n_rows or self.n_survey_rows:
             return batch
         rows = zip(*(column[:LOOKED_AT].to_pylist() for column in batch.columns), strict=True)
         self.n_survey_rows = self.n_sliced = n_survey_rows(rows)
         return batch.slice(self.n_sliced)
 
-    def _place(self, row: int) -> str:
-        """The words for where a row is, counted without those of a survey tool."""
+    def _place(self, row: int) -> Place:
+        """Return where a row is, counted without those of a survey tool."""
         return self.place(row + self.n_sliced)
 
-    def _told(self, columns: dict[str, pa.Array], codes: np.ndarray, usable: np.ndarray) -> np.ndarray:
-        """What people answered, NaN where it cannot be read."""
-        if self.told is None:
-            return np.ones(len(codes))
-        column, start = columns["odd" if isinstance(self.told, OddOnes) else "response"], self.n_rows
-        told = self.told.read(column, codes, usable, lambda row: self._place(start + row))
-        self.untold.see(column, told, usable, start)
-        return told
+    def _answers(self, columns: dict[str, pa.Array], codes: np.ndarray, bad: np.ndarray) -> np.ndarray | None:
+        """Return what people answered, NaN if it cannot be read, None without a column of answers."""
+        if self.reader is None:
+            return None
+        column = answers(columns["odd" if isinstance(self.reader, OddReader) else "response"])
+        usable, start = ~(bad | faulty(codes, self.rows.limit)), self.rows.n_rows
+        said = self.objects.mentioned(column)
+        values = self.reader.read(column, said, codes, usable, lambda row: self._place(start + row))
+        self.unread.see(column, values, usable, start)
+        return values
+
+    def _winner_first(self, codes: np.ndarray, values: np.ndarray, keep: np.ndarray) -> np.ndarray:
+        """Return the objects of each row in the order that the answers say, and keep counts of answers."""
+        if isinstance(self.reader, OddReader):
+            return odd_last(codes, np.where(keep, values, 0).astype(np.intp))
+        self._count(np.abs(values[keep]))
+        return oriented(codes, values < 0)
 
     def _repeats_header(self, codes: np.ndarray) -> np.ndarray:
-        """Rows that hold the names of the columns once more, as in files that were joined."""
+        """Return the rows that repeat the names of the columns, as in files that were joined."""
         if self.objects.numeric or not self.layout.header:
             return np.zeros(len(codes), dtype=bool)
         return (codes == self.objects.codes_of(self._object_columns())).all(axis=1)
@@ -187,12 +204,17 @@ class Assembler:
             self.counts.append(counts)
 
     def _keep(
-        self, codes: np.ndarray, rows: np.ndarray, weights: np.ndarray | None, labels: dict[str, np.ndarray]
+        self,
+        codes: np.ndarray,
+        rows: np.ndarray,
+        start: int,
+        weights: np.ndarray | None,
+        labels: dict[str, np.ndarray],
     ) -> None:
-        """Append these rows; one of an odd-one-out trial gives two triplets."""
+        """Append these rows; one of an odd-one-out trial makes two triplets."""
         codes = codes[rows]
         if self.trials is not None:
-            self.trials.append(np.repeat(rows + self.n_rows, 2))
+            self.trials.append(np.repeat(rows + start, 2))
         if self.layout.odd_one_out:
             codes, rows = both_triplets(codes), np.repeat(rows, 2)
         self.indices.append(codes)
@@ -201,84 +223,66 @@ class Assembler:
         for role, label_codes in labels.items():
             self.labels[role].append(label_codes[rows])
 
-    def _note(self, batch: pa.RecordBatch, codes: np.ndarray, bad: np.ndarray, untold: np.ndarray) -> None:
-        """Count bad rows, and put the first of all into words."""
-        self.n_bad += int(np.count_nonzero(bad))
-        if self.first_fault is None:
-            row = int(np.argmax(bad))
-            cells = [column[row].as_py() for column in batch.columns]
-            self.first_fault = self.n_rows + row, self._describe(cells, codes[row].tolist(), untold[row])
-
-    def _describe(self, cells: list[Any], codes: list[int], untold: bool) -> str:
+    def _describe(self, cells: list[Any], codes: list[int], unread: bool) -> Fault:
+        """Say what is wrong with a row: first its objects, then its other cells."""
         objects = cells[: self.width]
         extras = dict(zip(self.roles[self.width :], cells[self.width :], strict=True))
-        if faulty(np.array([codes]), self.limit)[0]:
-            return self._described(objects, codes)
-        if self._repeats_header(np.array([codes]))[0]:
-            return f"({', '.join(map(str, objects))}) repeats the names of the columns"
-        for role, cell in extras.items():
-            if cell is None:
-                return f"the {role} is missing in column {self.layout.column(role)!r}"
-            if role in ("response", "odd") and untold and self.told is not None:
-                return self.told.unreadable(cell, objects)
-            if role in self.labels and isinstance(cell, str) and cannot_be_kept(cell):
-                return f"the {role} {cell!r} holds {UNKEPT}"
-            if role in self.labels and not isinstance(cell, str) and whole_number(str(cell)) == UNREADABLE:
-                return f"the {role} {cell} is neither a string nor a whole number below 2**53"
-        return self._described(objects, codes, extras.get("weight"))
-
-    def _described(self, objects: list[Any], codes: list[int], weight: float | None = None) -> str:
+        if not faulty(np.array([codes]), self.rows.limit)[0]:
+            if self._repeats_header(np.array([codes]))[0]:
+                return Fault(f"({', '.join(map(str, objects))}) repeats the names of the columns")
+            for role, cell in extras.items():
+                problem = self._problem(role, cell, objects, unread)
+                if problem is not None:
+                    return Fault(problem, self.layout.column(role))
         return describe(
             objects,
             codes,
-            self.limit,
+            self.rows.limit,
             named=not self.objects.numeric,
-            weight=weight,
+            weight=extras.get("weight"),
             columns=self._object_columns(),
             first_index=self.wanted.first_index or 0,
         )
 
+    def _problem(self, role: str, cell: Any, objects: list[Any], unread: bool) -> str | None:
+        """Say what is wrong with a cell that is not an object."""
+        if cell is None:
+            return f"the {role} is missing"
+        if role in ("response", "odd") and unread and self.reader is not None:
+            return self.reader.unreadable(cell, objects)
+        if role in self.labels and isinstance(cell, str) and cannot_be_kept(cell):
+            return f"the {role} {cell!r} holds {UNKEPT}"
+        if role in self.labels and not isinstance(cell, str) and whole_number(str(cell)) == UNREADABLE:
+            return f"the {role} {cell} is neither a string nor a whole number below 2**53"
+        return None
+
     def _object_columns(self) -> list[str]:
         return [self.layout.column(role) for role in self.roles[: self.width]]
 
-    def finish(self, n_skipped: int = 0) -> Fields:
-        """The fields of all rows; `n_skipped` rows were left out before they came here."""
-        self._check_told()
-        if self.first_fault is not None and self.wanted.invalid == "error":
-            row, what = self.first_fault
-            raise fault_error(self._place(row), what, self.n_bad, self.n_rows)
+    def finish(self, n_skipped: int = 0) -> Content:
+        """Return the content of all rows; `n_skipped` rows were left out before they came here."""
+        if self.reader is not None and self.rows.n_rows:
+            self.reader.check(self._place(0))
+            self.unread.refuse(self.reader, self.wanted.invalid, self._place, self.source)
+        self.rows.refuse(self._place)
         self.objects.check_columns(self._object_columns(), self._place)
         if self.n_survey_rows:
-            warn_of_survey_rows(self.source, self.n_survey_rows)
+            _warn_of_survey_rows(self.source, self.n_survey_rows)
         indices = self.indices.finish()
         names = self.objects.sort_names(indices)
         n_objects = check_n_objects(self.wanted.n_objects, names)
         if n_objects is None and self.wanted.first_index is None:
             warn_of_one(self.source, indices)
-        return Fields(
+        return Content(
             indices,
             int(indices.max(initial=-1)) + 1 if n_objects is None else n_objects,
             self._weights(),
             self.labels["annotator"].values() if "annotator" in self.labels else None,
             self._groups(),
             names,
-            self.n_bad + self.n_undecided + n_skipped,
+            self.rows.n_bad + self.n_undecided + n_skipped,
             self.layout.ignored,
         )
-
-    def _check_told(self) -> None:
-        """Refuse answers that can be read in two ways, or of which many cannot be read at all."""
-        if self.told is None or not self.n_rows:
-            return
-        self.told.check(self._place(0))
-        if not self.untold.matter:
-            return
-        shown, remedy = self.untold.shown(), self.told.remedy(self.untold.cells)
-        if self.wanted.invalid == "drop":
-            if self.wanted.codes is None:  # codes say all; what is none of them may go
-                warn(f"{self.source}: {shown} and were left out; {remedy}")
-        else:
-            raise InputError(f"{self._place(self.untold.first_row)}: {shown}; {remedy}")
 
     def _groups(self) -> np.ndarray | None:
         if self.trials is not None:
@@ -293,9 +297,32 @@ class Assembler:
         return groups
 
     def _weights(self) -> np.ndarray | None:
-        """Weights times counts of answers, None where neither says anything."""
+        """Return weights times counts of answers, None where neither says anything."""
         weights = None if self.weights is None else self.weights.finish()
         counts = None if self.counts is None else self.counts.finish()
         if counts is None:
             return weights
         return counts if weights is None else weights * counts
+
+
+def n_survey_rows(rows: Iterable[Sequence[Any]]) -> int:
+    """Return how many of the first rows are Qualtrics' own: the questions' texts, then `{"ImportId": ...}`.
+
+    >>> n_survey_rows([["Which is nearer?"], ['{"ImportId":"QID1"}'], ["left"]])
+    2
+    >>> n_survey_rows([["left"], ["right"]])
+    0
+    """
+    for at, row in enumerate(rows):
+        if at < LOOKED_AT and any(isinstance(cell, str) and _IMPORT_ID.match(cell) for cell in row):
+            return at + 1
+    return 0
+
+
+def _warn_of_survey_rows(source: str, n_rows: int) -> None:
+    """Say that rows were left out that are no answers."""
+    which = "row" if n_rows == 1 else f"{n_rows} rows"
+    warn(
+        f"{source}: left out the first {which} below the column names, which {'holds' if n_rows == 1 else 'hold'} "
+        "the question texts and import ids of Qualtrics, not answers"
+    )

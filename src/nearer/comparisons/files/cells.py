@@ -1,17 +1,18 @@
-"""Cells of Arrow columns as numbers: what each different cell stands for, weights, responses and labels."""
+"""Cells of Arrow columns as arrays: objects, answers, weights and labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.comparisons.checks import whole_codes
-from nearer.comparisons.codes import Codes
-from nearer.comparisons.responses import number
-from nearer.comparisons.row_errors import UNREADABLE, cannot_be_kept
-from nearer.errors import InputError
+from nearer.comparisons.arrays import whole_codes
+from nearer.comparisons.codes import Column, NameLookup, mentioned, number
+from nearer.comparisons.validation import MISSING, UNREADABLE, cannot_be_kept, from_zero, no_index
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +46,7 @@ class Growing:
         self._array.resize((n_rows, *self._array.shape[1:]), refcheck=False)
 
     def finish(self) -> np.ndarray:
-        """The array, cut to its rows; nothing can be appended without moving it."""
+        """Return the array, cut to its rows; nothing can be appended without moving it."""
         if len(self._array) != self._n:
             self._resize(self._n)
         return self._array
@@ -63,13 +64,13 @@ class Vocabulary:
         self._values = np.array([missing], dtype=dtype)
 
     def values(self, column: pa.Array) -> np.ndarray:
-        """What the cells of a column of strings stand for."""
+        """Return what the cells of a column of strings stand for."""
         column = _dictionary(column)
         table = np.append(self._lookup(column.dictionary), self._values[0])
         return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
     def _lookup(self, cells: pa.Array) -> np.ndarray:
-        """Arrow finds cells much faster than a dict, but reads all that it knows anew at every call."""
+        """Look cells up. Arrow is much faster than a dict, but rebuilds its table at every call."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -94,7 +95,7 @@ class Vocabulary:
         self._values = np.concatenate([self._values, np.array([*new.values()], dtype=self._values.dtype)])
 
 
-class Labels:
+class LabelColumn:
     """Collects a column of annotators or groups."""
 
     def __init__(self, typed: bool) -> None:
@@ -105,7 +106,7 @@ class Labels:
         self._is_text = False
 
     def codes(self, column: pa.Array) -> np.ndarray:
-        """Numbers as they are, strings numbered as they come, `UNREADABLE` where missing or not whole."""
+        """Return numbers as they are, strings numbered as they come, `UNREADABLE` where missing or not whole."""
         self._is_text = is_text(column.type)
         return self._cells.values(column) if self._is_text else whole_numbers(column)
 
@@ -120,19 +121,19 @@ class Labels:
         self._rows.append(codes)
 
     def values(self) -> np.ndarray:
-        """Labels as int64 or as strings."""
+        """Return labels as int64 or as strings."""
         table = self._table()
         return self._rows.finish() if table is None else table[self._rows.finish()]
 
     def integers(self) -> np.ndarray:
-        """Labels as int64; strings are numbered in sorted order."""
+        """Return labels as int64; strings are numbered in sorted order."""
         table = self._table()
         if table is not None and table.dtype.kind == "U":
             table = np.argsort(np.argsort(table))
         return self._rows.finish() if table is None else table[self._rows.finish()]
 
     def _table(self) -> np.ndarray | None:
-        """What the codes of strings stand for, None where codes are the labels themselves."""
+        """Return what the codes of strings stand for, None where codes are the labels themselves."""
         if not self._is_text:
             return None
         if not self._typed and all(map(_is_plain_integer, self._labels)):
@@ -141,7 +142,7 @@ class Labels:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type holds strings, perhaps through a dictionary."""
+    """Return whether an Arrow type holds strings, perhaps through a dictionary."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
@@ -150,7 +151,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def _dictionary(column: pa.Array) -> pa.Array:
-    """A column of strings as a dictionary array with plain strings in its dictionary."""
+    """Return a column of strings as a dictionary array with plain strings in its dictionary."""
     import pyarrow as pa
 
     if not pa.types.is_dictionary(column.type):
@@ -161,7 +162,7 @@ def _dictionary(column: pa.Array) -> pa.Array:
 
 
 def whole_number(cell: str) -> int:
-    """The whole number that a cell spells, or `UNREADABLE`.
+    """Return the whole number that a cell spells, or `UNREADABLE`.
 
     >>> whole_number(" 7"), whole_number("7.0"), whole_number("7.5") == UNREADABLE
     (7, 7, True)
@@ -175,7 +176,7 @@ def whole_number(cell: str) -> int:
 
 
 def _is_plain_integer(label: str) -> bool:
-    """Whether a label is a number that is written back as it was: 7, but not 007."""
+    """Return whether a label is a number that is written back as it was: 7, but not 007."""
     return (
         len(label) < 18
         and label.isascii()
@@ -185,7 +186,7 @@ def _is_plain_integer(label: str) -> bool:
 
 
 def whole_numbers(column: pa.Array) -> np.ndarray:
-    """Numbers of an Arrow column as int64, `UNREADABLE` where they are missing or not whole."""
+    """Return numbers of an Arrow column as int64, `UNREADABLE` where they are missing or not whole."""
     import pyarrow as pa
 
     kind = column.type
@@ -201,20 +202,20 @@ def whole_numbers(column: pa.Array) -> np.ndarray:
 
 
 def _floats(column: pa.Array) -> np.ndarray:
-    """The numbers of an Arrow column, NaN where they are missing; large ones are rounded, not refused."""
+    """Return the numbers of an Arrow column, NaN where they are missing; large ones are rounded, not refused."""
     import pyarrow as pa
 
     return column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
 
 
 class Numbers:
-    """Turns a column of responses or weights into floats, NaN for what is no number."""
+    """Turns a column of weights into floats, NaN for anything but numbers."""
 
     def __init__(self) -> None:
         self._cells = Vocabulary(number, np.float64, np.nan)
 
     def values(self, column: pa.Array) -> np.ndarray:
-        """The numbers; booleans are none."""
+        """Return the numbers; booleans are not numbers."""
         import pyarrow as pa
 
         if is_text(column.type):
@@ -224,40 +225,118 @@ class Numbers:
         try:
             return _floats(column)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InputError(f"weights must be numbers, not a column of {column.type}") from None
+
+
+def answers(column: pa.Array) -> Column:
+    """Return a column of answers; booleans are words."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_text(column.type):
+        column = _dictionary(column)
+        positions = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return Column(texts=column.dictionary.to_pylist(), positions=positions)
+    if pa.types.is_boolean(column.type):
+        positions = pc.if_else(column, 1, 0).fill_null(-1).to_numpy(zero_copy_only=False)
+        return Column(texts=("false", "true"), positions=positions)
+    try:
+        return Column(_floats(column))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"responses must be numbers or texts, not a column of {column.type}") from None
+
+
+class ObjectColumns:
+    """Turns columns of indices or of names into codes, and collects the names."""
+
+    def __init__(
+        self,
+        width: int,
+        names: Sequence[str] | None,
+        *,
+        numeric: bool,
+        typed: bool,
+        first_index: int | None = None,
+    ) -> None:
+        self.numeric, self.first_index = numeric, first_index
+        self._typed = typed
+        self._fixed = names is not None
+        self._codes = {name: code for code, name in enumerate(names or ())}
+        self._lookup: NameLookup | None = None
+        self._cells = Vocabulary(whole_number if numeric else self._name_code)
+        self._may_mix = not (numeric or typed or self._fixed)
+        self._is_number: list[bool] = []  # by the code of a name, whether it looks like a number
+        self._columns_with_text = np.zeros(width, dtype=bool)
+        self._first_text: tuple[int, int, str] | None = None  # row, column and cell
+        self._n_rows = 0
+
+    def codes(self, columns: Sequence[pa.Array]) -> np.ndarray:
+        """Return codes of shape (rows, columns), `UNREADABLE` for cells that are missing or unknown."""
+        if not any(is_text(column.type) for column in columns):
+            return np.column_stack([self._whole(column) for column in columns])
+        codes = np.column_stack([self._cells.values(column) for column in columns])
+        if self.numeric:
+            return from_zero(codes, self.first_index)
+        if self._may_mix and not self._columns_with_text.all():
+            text = ~np.array([*self._is_number, True])[np.maximum(codes, -1)] & (codes >= 0)
+            self._columns_with_text |= text.any(axis=0)
+            self._note_text(text, codes)
+        self._n_rows += len(codes)
+        return codes
+
+    def _note_text(self, text: np.ndarray, codes: np.ndarray) -> None:
+        """Remember the first cell that is not a whole number, for the error about it."""
+        if self._first_text is None and text.any():
+            row, column = divmod(int(np.argmax(text)), text.shape[1])
+            name = next(islice(self._codes, int(codes[row, column]), None))
+            self._first_text = self._n_rows + row, column, name
+
+    def codes_of(self, names: Sequence[str]) -> np.ndarray:
+        """Return codes of names, `UNREADABLE` where no row has mentioned one, and then the codes equal no row."""
+        return np.array([self._codes.get(name.strip(), UNREADABLE) for name in names])
+
+    def mentioned(self, column: Column) -> np.ndarray:
+        """Return the codes of the objects that answers mention, `UNREADABLE` for anything else."""
+        if self._lookup is None and not self.numeric:
+            self._lookup = NameLookup(self._codes)
+        return mentioned(column, self._lookup, self.first_index)
+
+    def _whole(self, column: pa.Array) -> np.ndarray:
+        return from_zero(whole_numbers(column), self.first_index)
+
+    def _name_code(self, cell: str) -> int:
+        name = cell if self._typed else cell.strip()
+        if self._fixed or name in MISSING or cannot_be_kept(name):
+            return self._codes.get(name, UNREADABLE)
+        if name not in self._codes:
+            self._is_number.append(whole_number(name) != UNREADABLE)
+        return self._codes.setdefault(name, len(self._codes))
+
+    def check_columns(self, columns: Sequence[str], place: Callable[[int], Place]) -> None:
+        """Refuse a table in which some columns hold names and others nothing but whole numbers."""
+        numbers = [name for name, text in zip(columns, self._columns_with_text, strict=True) if not text]
+        if self._may_mix and numbers and self._first_text is not None:
+            row, at, cell = self._first_text
             raise InputError(
-                f"responses and weights must be numbers, got a column of {column.type}"
-            ) from None
+                f"{no_index(cell)}, while the column {numbers[0]!r} holds nothing but indices",
+                ["use indices or names throughout", Suggestion("names", [...], "if those numbers are names")],
+                place=replace(place(row), column=columns[at]),
+            )
 
+    def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:
+        """Return the names; those that were found are sorted, without those of rows that were left out.
 
-class Words:
-    """Turns a column of words into the numbers they stand for, NaN for what is no known word."""
-
-    def __init__(self, meanings: Mapping[str, float]) -> None:
-        self._cells = Vocabulary(lambda cell: meanings.get(cell.strip().lower(), np.nan), np.float64, np.nan)
-
-    def values(self, column: pa.Array) -> np.ndarray:
-        """The numbers; booleans are 1 and -1."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if is_text(column.type):
-            return self._cells.values(column)
-        if pa.types.is_boolean(column.type):
-            return pc.if_else(column, 1.0, -1.0).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        return np.full(len(column), np.nan)
-
-
-class Coded:
-    """Turns a column of codes into what they stand for, NaN for what is none of them."""
-
-    def __init__(self, codes: Codes) -> None:
-        self.codes = codes
-        self._cells = Vocabulary(codes.of_text, np.float64, np.nan)
-
-    def values(self, column: pa.Array) -> np.ndarray:
-        """What the cells stand for."""
-        import pyarrow as pa
-
-        if not is_text(column.type):
-            column = column.cast(pa.large_string())
-        return self._cells.values(column)
+        The indices are changed in place to fit.
+        """
+        if self._fixed or self.numeric:
+            return tuple(self._codes) or None
+        blocks = [indices[start : start + (1 << 18)] for start in range(0, len(indices), 1 << 18)]
+        kept = np.zeros(len(self._codes), dtype=bool)
+        for block in blocks:
+            kept[block] = True
+        names = sorted(name for name, code in self._codes.items() if kept[code])
+        rank = np.zeros(len(self._codes), dtype=np.int32)
+        rank[[self._codes[name] for name in names]] = np.arange(len(names))
+        for block in blocks:
+            block[:] = rank[block]
+        return tuple(names)

@@ -1,9 +1,11 @@
-"""What columns may be called: the names of each part, and names that look like a response."""
+"""What columns may be called: the names of each part, names that belong together, names that look like a response."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from nearer.errors import InputError, Place, Suggestion
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "anchor": ("anchor", "i", "object", "probe", "reference", "head", "center", "centre"),
@@ -33,9 +35,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
 MORE_ANCHORS = ("standard", "target", "sample", "query", "ref", "pivot", "cue")
 #: the anchor, where it has neither: reference_image, imgtarget
 ANCHOR_STEMS = ("anchor", "probe", "reference", "standard", "target", "sample", "query", "ref")
-#: a response beside `a` and `b`; beside `near` and `far`, which tell already, it is anyone's guess
+#: a response next to `a` and `b`; next to `near` and `far`, which say who won, it is ambiguous
 CHOICES = ("choice", "chosen", "chose", "picked", "selected", "selection", "resp", "decision")
-#: a response beside `a` and `b` alone
+#: a response next to `a` and `b` only
 PRESSES = (
     *("key", "keys", "key_press", "key_pressed", "keypress", "response_key", "button", "button_pressed"),
     *("button_press", "clicked", "pressed", "preferred", "preference", "judgment", "judgement", "pick"),
@@ -72,17 +74,17 @@ _ABOUT_RESPONSE = re.compile(
 
 
 def plain(name: object) -> str:
-    """The name of a column without what people spell differently: `Worker ID`, `worker_id`, `WorkerId`."""
+    """Return the name of a column without what people spell differently: `Worker ID`, `worker_id`, `WorkerId`."""
     return re.sub(r"[\s_.-]", "", str(name)).lower()
 
 
 def anchors_with_stems() -> tuple[str, ...]:
-    """Names of the anchor that also say what it is: reference_image, stim_target."""
+    """Return names of the anchor that also say what it is: reference_image, stim_target."""
     return tuple(name for anchor in ANCHOR_STEMS for stem in STEMS for name in (anchor + stem, stem + anchor))
 
 
 def is_known(name: object) -> bool:
-    """Whether a cell is the name of some part, so that its row is a header rather than a comparison.
+    """Return whether a cell is the name of some part, so that its row is a header rather than a comparison.
 
     >>> is_known("Near"), is_known("key_resp.keys"), is_known("coffee")
     (True, True, False)
@@ -93,7 +95,7 @@ def is_known(name: object) -> bool:
 
 
 def is_response(name: str, names: Sequence[str]) -> bool:
-    """Whether a plain name is one of these names of a response, or the one that PsychoPy uses.
+    """Return whether a plain name is one of these names of a response, or the one that PsychoPy uses.
 
     >>> is_response("keyresp2keys", CHOICES), is_response("keyresprt", CHOICES)
     (True, False)
@@ -102,7 +104,7 @@ def is_response(name: str, names: Sequence[str]) -> bool:
 
 
 def like_response(name: object) -> bool:
-    """Whether a column may hold responses by its name; it need not.
+    """Return whether a column may hold responses by its name; it need not.
 
     >>> like_response("My choice"), like_response("response_time"), like_response("date")
     (True, False, False)
@@ -111,9 +113,96 @@ def like_response(name: object) -> bool:
 
 
 def about_response(name: object) -> bool:
-    """Whether the name of a column speaks of times, identities, correctness and the like.
+    """Return whether the name of a column speaks of times, identities, correctness and the like.
 
     >>> about_response("key_resp.rt"), about_response("key_resp.keys")
     (True, False)
     """
     return _ABOUT_RESPONSE.search(plain(name)) is not None
+
+
+_SERIES = (
+    ("1", "2", "3"),
+    ("a", "b", "c"),
+    ("i", "j", "k"),
+    ("first", "second", "third"),
+    ("left", "middle", "right"),
+    ("left", "center", "right"),
+)
+_PAIRS = (*(series[:2] for series in _SERIES[:4]), ("left", "right"))
+
+
+def series_of(names: Sequence[str], odd: int, place: Place | None) -> tuple[int, ...]:
+    """Return the columns that differ in nothing but 1, 2, 3 or a, b, c and the like: three if there are, or two.
+
+    >>> series_of(["trial", "image1", "image2", "image3", "odd"], 4, None)
+    (1, 2, 3)
+    """
+    positions: dict[str, int] = {}
+    for at, name in enumerate(names):
+        positions.setdefault(name, at)
+    for kinds in (_SERIES, _PAIRS):
+        found = {
+            tuple(positions[member] for member in members)
+            for series in kinds
+            for name in names
+            for members in _members(name, series)
+            if positions.keys() >= set(members)
+        }
+        found = {columns for columns in found if odd not in columns}
+        if len(found) > 1:
+            some, others = ([names[at] for at in columns] for columns in sorted(found)[:2])
+            raise InputError(
+                f"the columns {', '.join(some)} and {', '.join(others)} could both be the objects shown",
+                [Suggestion("columns", dict.fromkeys(("a", "b", "c", "odd"), ...), "to choose")],
+                place=place,
+            )
+        if found:
+            return found.pop()
+    return ()
+
+
+def options_of(names: Sequence[str], free: Collection[int], place: Place | None) -> tuple[int, int] | None:
+    """Return the two columns that are options by their names: option1 and option2, left_image and right_image.
+
+    >>> options_of(["reference", "imageleft", "imageright", "rt1", "rt2"], range(5), None)
+    (1, 2)
+    """
+    found = {
+        (names.index(first), names.index(second))
+        for pair in _PAIRS
+        for stem in STEMS
+        for first, second in ((stem + pair[0], stem + pair[1]), (pair[0] + stem, pair[1] + stem))
+        if first in names and second in names
+    }
+    found = {pair for pair in found if set(pair) <= set(free)}
+    if len(found) > 1:
+        some, others = (" and ".join(names[at] for at in pair) for pair in sorted(found)[:2])
+        raise InputError(
+            f"the columns {some}, and {others}, could both be the options",
+            [Suggestion("columns", dict.fromkeys(("a", "b", "response"), ...), "to choose")],
+            place=place,
+        )
+    return found.pop() if found else None
+
+
+def third_of(names: Sequence[str], first: int, second: int) -> int | None:
+    """Return the column that completes a series with two others: option3 after option1 and option2.
+
+    >>> third_of(["option1", "option2", "option3"], 0, 1), third_of(["a", "b"], 0, 1)
+    (2, None)
+    """
+    for series in _SERIES:
+        for members in _members(names[first], series):
+            others = [member for member in members[1:] if member != names[second]]
+            if len(others) == 1 and others[0] in names:
+                return names.index(others[0])
+    return None
+
+
+def _members(name: str, series: Sequence[str]) -> list[list[str]]:
+    """Return the names of a series that begins with this one: its members come at the end, or at the start."""
+    first = series[0]
+    at_end = [name.removesuffix(first) + member for member in series] if name.endswith(first) else []
+    at_start = [member + name.removeprefix(first) for member in series] if name.startswith(first) else []
+    return [members for members in (at_end, at_start) if members]

@@ -10,16 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearer.comparisons.checks import Fields
-from nearer.comparisons.files.assembling import Assembler, Wanted
+from nearer.comparisons.files.assembling import LOOKED_AT, Assembler, Wanted, n_survey_rows
 from nearer.comparisons.files.cells import whole_number
 from nearer.comparisons.files.column_names import is_known
 from nearer.comparisons.files.columns import Layout, layout_of, positional
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes, open_text
-from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
-from nearer.comparisons.files.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
-from nearer.comparisons.row_errors import MISSING, UNREADABLE
-from nearer.errors import InputError
+from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
+from nearer.comparisons.validation import MISSING, UNREADABLE, Content
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,11 +33,11 @@ _CHUNK_BYTES = 1 << 21
 
 def read_csv(
     path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
-) -> Fields:
-    """The comparisons of a delimited text file.
+) -> Content:
+    """Return the comparisons of a delimited text file.
 
     Columns are first read as the types they seem to have; where that fails, objects and then all columns
-    are read as text, which is slower and tells which cell is wrong. Where Arrow cannot cut the file into cells, it is
+    are read as text, which is slower and shows which cell is wrong. Where Arrow cannot cut the file into cells, it is
     read in chunks, and those that are at fault are cut by hand.
     """
     import pyarrow as pa
@@ -62,7 +60,7 @@ def read_csv(
 
 
 class CsvSource:
-    """A file whose first rows have been looked at: delimiter, header, parts of the columns, kind of cells."""
+    """A file whose first rows have been looked at: delimiter, header, parts of the columns, type of cells."""
 
     def __init__(
         self, path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
@@ -73,11 +71,10 @@ class CsvSource:
         with open_text(path) as stream:
             start = next((line for line in Lines(stream) if line.strip()), "")
         if not start:
-            raise InputError(f"{path}: the file is empty; it should hold comparisons")
+            raise InputError("the file is empty", "write comparisons to it")
         if max(map(start.count, _DELIMITERS)) > _MOST_COLUMNS:
-            raise InputError(
-                f"{path}: the first line has more than {_MOST_COLUMNS:,} cells; is this a table?"
-            )
+            problem = f"the first line has more than {_MOST_COLUMNS:,} cells"
+            raise InputError(problem, "is this a table?")
         self.delimiter = delimiter_of(start)
         peeked = list(islice(self.rows(), _PEEKED_ROWS))
         first_line, rows = peeked[0][0], [cells for _, cells in peeked]
@@ -88,9 +85,9 @@ class CsvSource:
         self.n_survey_rows = n_survey_rows(rows[1 : 1 + LOOKED_AT]) if self.has_header else 0
         self.n_header_rows = self.has_header + self.n_survey_rows
         data = rows[self.n_header_rows :]
-        self.layout = self._layout(rows[0], data, f"{path}, line {first_line}")
+        self.layout = self._layout(rows[0], data, self._place(first_line))
         if not data:
-            raise InputError(f"{path}: there is a header but no comparison below it")
+            raise InputError("there is a header but no comparison below it")
         # a cell of the header may go over several lines, and blank ones may follow
         self.n_header_lines = peeked[self.n_header_rows][0] - 1 if self.has_header else 0
         self.sample = data[:SAMPLE_ROWS]
@@ -99,7 +96,7 @@ class CsvSource:
         self.numeric = not is_named and all(whole_number(cell) != UNREADABLE for cell in first)
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The cells of every row that is not blank, with the number of its line, from 1."""
+        """Yield the cells of every row that is not blank, with the number of its line, from 1."""
         line = 0
         with open_text(self.path) as stream:
             lines = Lines(stream)
@@ -111,17 +108,17 @@ class CsvSource:
                     # a quoted cell may go over several lines: the next row starts after it
                     line = reader.line_num + lines.n_left_out
             except csv.Error as error:
-                raise InputError(f"{self.path}, line {line + 1}: {error}; correct this line") from None
+                raise InputError(str(error), "correct this line", place=self._place(line + 1)) from None
 
     def _check_encoding(self, line: int, cells: Sequence[str]) -> None:
         try:
             "".join(cells).encode()
         except UnicodeEncodeError:
             raise InputError(
-                f"{self.path}, line {line}: the text is not UTF-8; save the file as UTF-8"
+                "the text is not UTF-8", "save the file as UTF-8", place=self._place(line)
             ) from None
 
-    def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: str) -> Layout:
+    def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: Place) -> Layout:
         if not self.has_header and self.columns is None:
             layout = positional(self.width, place)
             if self.width == 4:
@@ -134,10 +131,11 @@ class CsvSource:
         except InputError as error:
             if len(first) not in (3, 4) or any(map(is_known, first)):
                 raise
-            raise InputError(f"{error}, or header=False if this line is a comparison itself") from None
+            no_header = Suggestion("header", False, "if this line is a comparison itself")
+            raise error.but(remedy=(*error.remedy, no_header)) from None
 
     def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
-        """The objects of the first row that lacks none."""
+        """Return the objects of the first row that lacks none."""
         for row in rows:
             cells = [row[position].strip() for position in self.layout.objects if position < len(row)]
             if len(cells) == len(self.layout.objects) and not self.missing & set(cells):
@@ -145,25 +143,26 @@ class CsvSource:
         return [""]
 
     def assembler(self) -> Assembler:
-        """A fresh assembler for this file."""
+        """Return a fresh assembler for this file."""
         return Assembler(
             self.layout,
             self.wanted,
             numeric=self.numeric,
             typed=False,
-            place=lambda row: f"{self.path}, line {self.line_of(row)}",
+            place=lambda row: self._place(self.line_of(row)),
             source=str(self.path),
             n_survey_rows=self.n_survey_rows,
         )
 
-    def finished(self, assembler: Assembler) -> Fields:
-        """The fields of all rows, with a warning where a response seems to have been left out."""
+    def finished(self, assembler: Assembler) -> Content:
+        """Return the fields of all rows, with a warning where a response seems to have been left out."""
         fields = assembler.finish(self.n_skipped)
-        warn_of_unused(self.layout, self.columns, lambda: self.sample, str(self.path))
+        if self.layout.unused:
+            warn_of_unused(self.layout, self.columns, self.sample, str(self.path))
         return fields
 
     def batches(self, as_text: TextColumns) -> Iterator[pa.RecordBatch]:
-        """The columns that matter, in the order of their roles."""
+        """Yield the columns that matter, in the order of their roles."""
         from pyarrow import csv as arrow_csv
 
         with arrow_csv.open_csv(
@@ -183,7 +182,7 @@ class CsvSource:
         )
 
     def _parse_options(self) -> Any:
-        """How rows are cut into cells.
+        """Return how rows are cut into cells.
 
         There is no `invalid_row_handler`: a thread of Arrow may let go of it while the interpreter ends, and
         abort the process.
@@ -218,7 +217,7 @@ class CsvSource:
         return [typed.get(role, text) for role in self.layout.roles]
 
     def batches_by_chunk(self) -> Iterator[pa.RecordBatch]:
-        """The columns that matter, as text; a chunk of the file that Arrow cannot cut into cells is cut by hand."""
+        """Yield the columns that matter, as text; a chunk that Arrow cannot cut into cells is cut by hand."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
@@ -233,7 +232,7 @@ class CsvSource:
             yield from table.combine_chunks().to_batches()
 
     def _chunks(self) -> Iterator[bytes]:
-        """Parts of the file that end with a line, outside of quotes."""
+        """Yield parts of the file that end with a line, outside of quotes."""
         with open_bytes(self.path) as stream:
             while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
                 while chunk.count(b'"') % 2 and (more := stream.read(_CHUNK_BYTES) + stream.readline()):
@@ -241,7 +240,7 @@ class CsvSource:
                 yield chunk
 
     def _cut_by_hand(self, chunk: bytes, error: Exception, first: bool) -> pa.Table:
-        """The rows of a chunk, without those that are blank or, if the caller wants so, of another length."""
+        """Return the rows of a chunk, without those that are blank or, if the caller wants so, of another length."""
         import pyarrow as pa
 
         text = chunk.decode("utf-8-sig" if first else "utf-8", errors="surrogateescape")
@@ -264,25 +263,30 @@ class CsvSource:
 
     def _ragged(self, line: int, cells: Sequence[str]) -> InputError:
         return InputError(
-            f"{self.path}, line {line}: {len(cells)} cells where the first line has {self.width}; "
-            "correct this line or pass invalid='drop' to leave it out"
+            f"{len(cells)} cells where the first line has {self.width}",
+            ["correct this line", Suggestion("invalid", "drop", "to leave it out")],
+            place=self._place(line),
         )
 
+    def _place(self, line: int) -> Place:
+        return Place(str(self.path), line)
+
     def line_of(self, row: int) -> int:
-        """The line of the file on which a row of data starts, from 1."""
+        """Return the line of the file on which a row of data starts, from 1."""
         return next(islice(self.rows(), row + self.n_header_rows, None))[0]
 
     def explained(self, error: Exception) -> InputError:
-        """The sentence for a file that cannot be cut into cells."""
+        """Return the sentence for a file that cannot be cut into cells."""
         for line, cells in self.rows():
             self._check_encoding(line, cells)
             if len(cells) != self.width:
                 return self._ragged(line, cells)
-        return InputError(f"{self.path}: {str(error).splitlines()[0]}; is this a text file with columns?")
+        problem = str(error).splitlines()[0]
+        return InputError(problem, "is this a text file with columns?")
 
 
 def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches joined until they are worth the look-up of their names; the reader's own blocks are small,
+    """Join batches until they are worth the look-up of their names; the reader's own blocks are small,
     because it reads many of them ahead."""
     import pyarrow as pa
 
@@ -297,12 +301,12 @@ def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _is_row(cells: Sequence[str]) -> bool:
-    """Whether a line is more than blanks."""
+    """Return whether a line is more than blanks."""
     return len(cells) > 1 or bool(cells and cells[0].strip())
 
 
 def delimiter_of(line: str) -> str:
-    """The first of tab, comma, semicolon and blank that cuts a line into three cells or more."""
+    """Return the first of tab, comma, semicolon and blank that cuts a line into three cells or more."""
     for delimiter in _DELIMITERS:
         with suppress(csv.Error):  # a cell longer than any: the reader says so, with the line
             if len(next(csv.reader([line], delimiter=delimiter))) >= 3:
@@ -311,7 +315,7 @@ def delimiter_of(line: str) -> str:
 
 
 def _has_header(rows: Sequence[Sequence[str]], columns: Mapping[str, str | int] | None) -> bool:
-    """Whether the first row names the columns.
+    """Return whether the first row names the columns.
 
     It does where it names known parts; it does not where it holds a number, or where each of its cells
     comes again further down, as objects do. Otherwise it is taken for a header, whose names are then unknown.
@@ -321,7 +325,7 @@ def _has_header(rows: Sequence[Sequence[str]], columns: Mapping[str, str | int] 
         return True
     if columns is None:
         try:
-            layout_of(first, None, "")
+            layout_of(first, None, None)
         except InputError:
             pass
         else:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer._utils.optional import optional
-from nearer.comparisons.checks import Fields, rounded
+from nearer.comparisons.arrays import rounded
 from nearer.comparisons.files.assembling import Assembler, Wanted
 from nearer.comparisons.files.cells import is_text
 from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
-from nearer.comparisons.files.unused import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
-from nearer.comparisons.row_errors import holds_half_a_character, row_place
-from nearer.errors import InputError
+from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
+from nearer.comparisons.validation import Content, holds_half_a_character, row_place
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,19 +25,20 @@ _BATCH_ROWS = 1 << 18
 Columns = Mapping[str, str | int]
 
 
-def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Fields:
-    """The comparisons of a DataFrame; options as for `Wanted`."""
+def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Content:
+    """Return the comparisons of a DataFrame; options as for `Wanted`."""
     wanted = Wanted(**options)
-    layout = layout_of(_header(frame), columns, "the frame")
+    layout = layout_of(_header(frame), columns, Place("the frame"))
     if columns is None and not layout.header and len(layout.objects) == 4:
-        refuse_hidden_response(_sample(frame), "the frame")
+        refuse_hidden_response(_sample(frame), Place("the frame"))
     positions = list(layout.roles.values())
     if hasattr(frame, "iloc"):  # pandas: convert no column but those that matter, others may hold anything
         table = _from_pandas(frame.iloc[:, positions], list(layout.roles))
     else:
         table = _as_arrow(frame).select(positions)
     fields = fields_of_table(table, layout, wanted)
-    warn_of_unused(layout, columns, lambda: _sample(frame), "the frame")
+    if layout.unused:
+        warn_of_unused(layout, columns, _sample(frame), "the frame")
     return fields
 
 
@@ -49,27 +50,34 @@ def fields_of_given_frame(
     annotators: Any = None,
     groups: Any = None,
     **options: Any,
-) -> Fields:
-    """The comparisons of a DataFrame where an array might have been given."""
+) -> Content:
+    """Return the comparisons of a DataFrame where an array might have been given."""
     for role, values in (("weight", weights), ("annotator", annotators), ("group", groups)):
         if values is not None:
-            raise InputError(f"{role}s of a frame are a column of it; add the column {role!r} to the frame")
+            raise InputError(
+                "must be a column of the frame", f"add the column {role!r} to the frame", parameter=f"{role}s"
+            )
     try:
         return fields_of_frame(frame, n_objects=n_objects, **options)
     except InputError as error:
-        elsewhere = re.sub(
-            r"\bpass (?=(columns|codes|coding|zero)=)", "use Comparisons.from_frame with ", str(error)
-        )
-        raise InputError(elsewhere) from None
+        elsewhere = [_with_from_frame(step) for step in error.remedy]
+        raise error.but(remedy=tuple(elsewhere)) from None
+
+
+def _with_from_frame(step: str | Suggestion) -> str | Suggestion:
+    """Say which constructor takes a setting that is not a parameter of the others."""
+    if isinstance(step, str) or step.name in ("names", "invalid"):
+        return step
+    return replace(step, verb="use Comparisons.from_frame with")
 
 
 def questions_of_frame(frame: Any) -> np.ndarray:
-    """The objects of a DataFrame of questions, in their order: anchor, a, b."""
+    """Return the objects of a DataFrame of questions, in their order: anchor, a, b."""
     header = _header(frame)
     try:
-        layout = layout_of(header, None, "the frame")
+        layout = layout_of(header, None, Place("the frame"))
     except InputError:  # the responses come by themselves
-        layout = layout_of([*header, "response"], None, "the frame")
+        layout = layout_of([*header, "response"], None, Place("the frame"))
     if hasattr(frame, "iloc"):
         return frame.iloc[:, list(layout.objects)].to_numpy()
     columns = [_as_arrow(frame).column(at) for at in layout.objects]
@@ -77,9 +85,9 @@ def questions_of_frame(frame: Any) -> np.ndarray:
 
 
 def says_which_is_odd(frame: Any) -> bool:
-    """Whether the columns of a DataFrame are those of odd-one-out trials."""
+    """Return whether the columns of a DataFrame are those of odd-one-out trials."""
     try:
-        return layout_of(_header(frame), None, "the frame").odd_one_out
+        return layout_of(_header(frame), None, None).odd_one_out
     except InputError:
         return False
 
@@ -90,8 +98,8 @@ def _header(frame: Any) -> list[Any]:
 
 def fields_of_records(
     records: Iterable[Mapping[str, Any]], *, columns: Columns | None = None, **options: Any
-) -> Fields:
-    """The comparisons of a list of dicts; options as for `Wanted`."""
+) -> Content:
+    """Return the comparisons of a list of dicts; options as for `Wanted`."""
     import pyarrow as pa
 
     wanted = Wanted(**options)
@@ -99,28 +107,29 @@ def fields_of_records(
     keys = list(dict.fromkeys(key for row in rows for key in row))
     if not rows:
         raise InputError("there are no records; give at least one")
-    layout = layout_of(keys, columns, "the records")
+    layout = layout_of(keys, columns, Place("the records"))
     roles = {role: keys[position] for role, position in layout.roles.items()}
     arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
     fields = fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
-    warn_of_unused(layout, columns, lambda: ([row.get(key) for key in keys] for row in rows), "the records")
+    if layout.unused:
+        warn_of_unused(layout, columns, ([row.get(key) for key in keys] for row in rows), "the records")
     return fields
 
 
 def rows_of(batch: pa.RecordBatch | pa.Table) -> Iterator[tuple[Any, ...]]:
-    """The cells of some rows."""
+    """Return the cells of some rows."""
     return zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def _sample(frame: Any) -> Iterable[Sequence[Any]]:
-    """The cells of the first rows of a frame."""
+    """Return the cells of the first rows of a frame."""
     if hasattr(frame, "iloc"):
         return frame.iloc[:SAMPLE_ROWS].to_numpy(dtype=object).tolist()
     return rows_of(_as_arrow(frame).slice(0, SAMPLE_ROWS))
 
 
-def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Fields:
-    """The comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
+def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Content:
+    """Return the comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
     numeric = holds_indices(table.schema, layout, "the table")
     assembler = Assembler(layout, wanted, numeric=numeric, typed=True, place=row_place, source="the table")
     for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
@@ -128,8 +137,8 @@ def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Fields:
     return assembler.finish()
 
 
-def holds_indices(schema: pa.Schema, layout: Layout, place: str) -> bool:
-    """Whether the columns of objects hold indices; where some hold indices and some names, refuse them."""
+def holds_indices(schema: pa.Schema, layout: Layout, source: str) -> bool:
+    """Return whether the columns of objects hold indices; where some hold indices and some names, refuse them."""
     import pyarrow as pa
 
     fields = [schema.field(position) for position in range(len(layout.objects))]
@@ -140,8 +149,9 @@ def holds_indices(schema: pa.Schema, layout: Layout, place: str) -> bool:
     }
     if len(kinds) == 2:
         raise InputError(
-            f"{place}: the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers; use "
-            "indices or names throughout"
+            f"the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers",
+            "use indices or names throughout",
+            place=source,
         )
     return True not in kinds
 
@@ -168,23 +178,23 @@ def _as_arrow(frame: Any) -> pa.Table:
 
         return from_dataframe(frame)
     raise InputError(
-        f"a {type(frame).__name__} is no table; pass a DataFrame of pandas or polars, or an Arrow table"
+        f"a {type(frame).__name__} is not a table", "pass a DataFrame of pandas or polars, or an Arrow table"
     )
 
 
 def _column(values: list[Any], name: str) -> pa.Array:
-    """A list as an Arrow array; a list of numbers and strings together is refused."""
+    """Return a list as an Arrow array; a list of numbers and strings together is refused."""
     import pyarrow as pa
 
     try:
         return pa.array(values)
-    except OverflowError:  # integers of more than 64 bits: rows that can be left out, or be told of
+    except OverflowError:  # integers of more than 64 bits: rows that can be left out, or be named
         return pa.array([rounded(value) for value in values])
     except UnicodeEncodeError:
         halved = (isinstance(value, str) and holds_half_a_character(value) for value in values)
         row = next((row for row, is_halved in enumerate(halved) if is_halved), 0)
         raise InputError(
-            f"{row_place(row)}: {values[row]!r} in the column {name!r} holds half a character; correct this row"
+            f"{values[row]!r} holds half a character", "correct this row", place=Place(row=row, column=name)
         ) from None
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         texts = [isinstance(value, str) for value in values if value is not None]
@@ -197,13 +207,14 @@ def _column(values: list[Any], name: str) -> pa.Array:
             0,
         )
         raise InputError(
-            f"{row_place(odd)}: the column {name!r} mixes numbers and names, here {values[odd]!r}; "
-            "use one or the other"
+            f"the column mixes numbers and names, here {values[odd]!r}",
+            "use one or the other",
+            place=Place(row=odd, column=name),
         ) from None
 
 
-def frame_of(fields: Fields) -> pd.DataFrame:
-    """A pandas DataFrame of comparisons."""
+def frame_of(fields: Content) -> pd.DataFrame:
+    """Return a pandas DataFrame of comparisons."""
     pandas = optional("pandas", "to_frame")
     columns: dict[str, Any] = {}
     names = None if fields.names is None else np.array(fields.names, dtype=object)
@@ -214,6 +225,6 @@ def frame_of(fields: Fields) -> pd.DataFrame:
     return pandas.DataFrame(columns)
 
 
-def object_roles(fields: Fields) -> tuple[str, ...]:
-    """The names of the columns of objects."""
+def object_roles(fields: Content) -> tuple[str, ...]:
+    """Return the names of the columns of objects."""
     return TRIPLET if fields.indices.shape[1] == 3 else QUADRUPLET

@@ -1,21 +1,21 @@
-"""Reading comparisons from JSON lines: one object a line, with the keys that are column names elsewhere."""
+"""Reading comparisons from JSON lines: one object per line, with the keys that are column names elsewhere."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer.comparisons.checks import Fields, rounded
-from nearer.comparisons.files.assembling import Assembler, Wanted
+from nearer.comparisons.arrays import rounded
+from nearer.comparisons.files.assembling import LOOKED_AT, Assembler, Wanted, n_survey_rows
 from nearer.comparisons.files.columns import layout_of
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes
-from nearer.comparisons.files.survey import LOOKED_AT, n_survey_rows
-from nearer.comparisons.files.unused import warn_of_unused
-from nearer.comparisons.row_errors import holds_half_a_character, is_missing
-from nearer.errors import InputError
+from nearer.comparisons.files.remedies import warn_of_unused
+from nearer.comparisons.validation import Content, holds_half_a_character, is_missing
+from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,8 +26,8 @@ _LONGEST_LINE = 1 << 24  # bytes; as objects of Python it may take 30 times as m
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Fields:
-    """The comparisons of a file of JSON lines; the first records say which keys there are."""
+def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Content:
+    """Return the comparisons of a file of JSON lines; the first records say which keys there are."""
     import pyarrow as pa
 
     source = JsonSource(path, columns, wanted)
@@ -39,10 +39,11 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
         except (pa.ArrowException, UnicodeDecodeError):
             if by_hand:
                 raise
-            continue  # some value has another type, or is no text: look at every record by itself
+            continue  # some value has another type, or is not text: look at every record by itself
         break
     fields = assembler.finish(source.n_skipped)
-    warn_of_unused(source.layout, columns, source.sample, str(path))
+    if source.layout.unused:
+        warn_of_unused(source.layout, columns, source.sample(), str(path))
     return fields
 
 
@@ -53,13 +54,13 @@ class JsonSource:
         self.path, self.wanted, self.n_skipped = path, wanted, 0
         line, text = next(self._lines(), (0, b""))
         if not line:
-            raise InputError(f"{path}: the file is empty; it should hold comparisons")
+            raise InputError("the file is empty", "write comparisons to it")
         record = self._record(line, text)
         if isinstance(record, InputError):
             raise record
         records = self._peeked()
         keys = list(dict.fromkeys(key for record in records for key in record))
-        self.layout = layout_of(keys, columns, f"{path}, line {line}")
+        self.layout = layout_of(keys, columns, Place(str(path), line))
         self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
         self.first = {
             role: next((record[key] for record in records if record.get(key) is not None), None)
@@ -70,7 +71,7 @@ class JsonSource:
         self.numeric = not any(isinstance(cell, str) for cell in self._first_objects())
 
     def _first_objects(self) -> list[Any]:
-        """The objects of the first record that lacks none."""
+        """Return the objects of the first record that lacks none."""
         for record in self._peeked()[self.n_survey_rows :]:
             cells = [record.get(self.keys[role]) for role in self.object_roles]
             if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
@@ -78,27 +79,27 @@ class JsonSource:
         return [self.first[role] for role in self.object_roles]
 
     def sample(self) -> Iterator[list[Any]]:
-        """The values of the first records, in the order of their keys."""
+        """Yield the values of the first records, in the order of their keys."""
         return ([record.get(str(key)) for key in self.layout.header] for record in self._peeked())
 
     def _peeked(self) -> list[dict[str, Any]]:
-        """The first records, as far as they can be read; not all of them need have all keys."""
+        """Return the first records, as far as they can be read; not all of them need have all keys."""
         found = (self._record(line, text) for line, text in islice(self._lines(), _PEEKED_LINES))
         return [record for record in found if isinstance(record, dict)]
 
     def assembler(self) -> Assembler:
-        """A fresh assembler for this file."""
+        """Return a fresh assembler for this file."""
         return Assembler(
             self.layout,
             self.wanted,
             numeric=self.numeric,
             typed=True,
-            place=lambda row: f"{self.path}, line {self._line_of(row)}",
+            place=lambda row: self._place(self._line_of(row)),
             source=str(self.path),
         )
 
     def batches(self, by_hand: bool) -> Iterator[pa.RecordBatch]:
-        """The values that matter, in the order of their roles."""
+        """Yield the values that matter, in the order of their roles."""
         import pyarrow as pa
         from pyarrow import json as arrow_json
 
@@ -115,7 +116,7 @@ class JsonSource:
             yield from table.select(list(self.keys.values())).to_batches()
 
     def _type(self, role: str) -> pa.DataType:
-        """The Arrow type that the first record suggests."""
+        """Return the Arrow type that the first record suggests."""
         import pyarrow as pa
 
         if role == "weight":
@@ -152,8 +153,9 @@ class JsonSource:
             cell = record.get(self.keys[role])
             if isinstance(cell, (int, float)) and not is_missing(cell):
                 raise InputError(
-                    f"{self.path}, line {line}: the object {cell!r} in {self.keys[role]!r} is a number, where others "
-                    f'have names; use indices or names throughout, or write "{cell}" if that is its name'
+                    f"the object {cell!r} is a number, but others have names",
+                    ["use indices or names throughout", f'write "{cell}" if that is its name'],
+                    place=replace(self._place(line), column=self.keys[role]),
                 )
 
     def _batch(self, records: list[dict[str, Any]]) -> pa.RecordBatch:
@@ -174,37 +176,35 @@ class JsonSource:
 
     def _record(self, line: int, text: bytes) -> dict[str, Any] | InputError:
         if len(text) > _LONGEST_LINE:
-            return InputError(
-                f"{self.path}, line {line}: the line is longer than {_LONGEST_LINE >> 20} MB, which no answer is; "
-                "correct this line or pass invalid='drop' to leave it out"
+            return self._bad_line(
+                line, f"the line is longer than {_LONGEST_LINE >> 20} MB, which no answer is"
             )
         try:
             record = json.loads(text)
         except UnicodeDecodeError:
-            return InputError(f"{self.path}, line {line}: the text is not UTF-8; save the file as UTF-8")
+            return InputError("the text is not UTF-8", "save the file as UTF-8", place=self._place(line))
         except (ValueError, RecursionError):
             record = None
         if isinstance(record, dict):
             return self._not_text(line, record) or record
         shown = text[:60].decode(errors="replace").strip()
-        return InputError(
-            f"{self.path}, line {line}: {shown!r} is not a JSON object; "
-            "correct this line or pass invalid='drop' to leave it out"
-        )
+        return self._bad_line(line, f"{shown!r} is not a JSON object")
+
+    def _place(self, line: int) -> Place:
+        return Place(str(self.path), line)
+
+    def _bad_line(self, line: int, problem: str) -> InputError:
+        leave_out = Suggestion("invalid", "drop", "to leave it out")
+        return InputError(problem, ["correct this line", leave_out], place=self._place(line))
 
     def _not_text(self, line: int, record: Mapping[str, Any]) -> InputError | None:
         """The sentence about half a character: an escape such as \\ud800 without its other half."""
         texts = (text for cell in record.items() for text in cell if isinstance(text, str))
         half = next(filter(holds_half_a_character, texts), None)
-        if half is None:
-            return None
-        return InputError(
-            f"{self.path}, line {line}: {half!r} holds half a character; "
-            "correct this line or pass invalid='drop' to leave it out"
-        )
+        return None if half is None else self._bad_line(line, f"{half!r} holds half a character")
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Lines that are not blank, with their numbers from 1."""
+        """Yield lines that are not blank, with their numbers from 1."""
         with open_bytes(self.path) as stream:
             lines = Lines(stream)
             for number, text in enumerate(lines, 1):
@@ -213,7 +213,7 @@ class JsonSource:
                     yield number + lines.n_left_out, text
 
     def _chunks(self) -> Iterator[bytes]:
-        """Parts of the file that end with a line."""
+        """Yield parts of the file that end with a line."""
         with open_bytes(self.path) as stream:
             while chunk := stream.read(_CHUNK_BYTES) + stream.readline():
                 if not chunk.isspace():
@@ -224,7 +224,7 @@ class JsonSource:
 
 
 def _text(value: Any) -> str | None:
-    """A scalar as text; anything else counts as missing."""
+    """Return a scalar as text; anything else counts as missing."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, (str, int, float)) else None

@@ -1,4 +1,4 @@
-"""Arrays of npz files, checked against what their members can hold before memory is taken for them."""
+"""Npz files: arrays, checked against what their members can hold before memory is taken for them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import math
 import zipfile
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from nearer.comparisons.arrays import checked
+from nearer.comparisons.files.assembling import Wanted
 from nearer.comparisons.files.opening import MOST_TIMES, expands_too_far
-from nearer.errors import InputError
+from nearer.comparisons.validation import Content, refuse_for_names, warn_of_one
+from nearer.errors import InputError, Place
 
 
 class Expected(NamedTuple):
@@ -35,8 +38,42 @@ ARRAYS = {
 }
 
 
-def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
-    """The arrays that matter, and the names of all that are there."""
+def read_npz(path: Path, wanted: Wanted) -> Content:
+    content, all_keys = _read_arrays(path)
+    key = next((key for key in ROWS if key in content), None)
+    if key is None:
+        raise InputError(
+            f"there is no array 'triplets', 'quadruplets' or 'indices' among {', '.join(all_keys)}",
+            "rename one or load the file with numpy",
+        )
+    if not len(content[key]):
+        raise InputError(f"the array {key!r} holds no comparison")
+    names, n_objects = wanted.names, wanted.n_objects
+    if names is None and "names" in content:
+        names = tuple(content["names"].tolist())
+    if n_objects is None and wanted.names is None and "n_objects" in content:
+        number = content["n_objects"].item()
+        n_objects = int(number) if isinstance(number, float) and number.is_integer() else number
+    if content[key].dtype.kind == "U":
+        refuse_for_names(str(path), wanted.first_index)
+    fields = checked(
+        content[key],
+        n_objects,
+        weights=content.get("weights"),
+        annotators=content.get("annotators"),
+        groups=content.get("groups"),
+        names=names,
+        invalid=wanted.invalid,
+        first_index=wanted.first_index,
+        place=lambda row: Place(str(path), row=row),
+    )
+    if n_objects is None and fields.names is None and wanted.first_index is None:
+        warn_of_one(str(path), fields.indices)
+    return fields
+
+
+def _read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return the arrays that matter, and the names of all that are there."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {
@@ -50,17 +87,15 @@ def read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
     except (ValueError, TypeError, SyntaxError, TokenError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(
-            f"{path}: this is not an npz file of plain arrays; write it with numpy.savez"
-        ) from error
+        raise InputError("this is not an npz file of plain arrays", "write it with numpy.savez") from error
     return found, list(members)
 
 
 def _check_size(path: Path, members: list[zipfile.ZipInfo]) -> None:
     if expands_too_far(sum(info.file_size for info in members), path.stat().st_size):
         raise InputError(
-            f"{path}: the arrays unpack to more than {MOST_TIMES} times the size of the file; if you trust it, load "
-            "it with numpy and write it with numpy.savez, which does not pack"
+            f"the arrays unpack to more than {MOST_TIMES} times the size of the file",
+            "if you trust it, load it with numpy and write it with numpy.savez, which does not pack",
         )
 
 
@@ -70,13 +105,13 @@ def _read_array(path: Path, archive: zipfile.ZipFile, key: str, info: zipfile.Zi
         shape, dtype = _header(stream)
         if len(shape) != expected.n_dimensions:
             raise InputError(
-                f"{path}: the array {key!r} has the shape {shape}, but it should have "
-                f"{expected.n_dimensions} dimensions; write it with numpy.savez once more"
+                f"the array {key!r} has the shape {shape}, but it should have {expected.n_dimensions} dimensions",
+                "write it with numpy.savez again",
             )
         if dtype.kind not in expected.kinds:
             raise InputError(
-                f"{path}: the array {key!r} holds {dtype}, which is not {expected.words}; convert it to a plain "
-                "array of these and write it with numpy.savez"
+                f"the array {key!r} holds {dtype}, which is not {expected.words}",
+                "convert it to a plain array of these and write it with numpy.savez",
             )
         n_bytes = math.prod(shape) * dtype.itemsize
         if min(shape, default=1) < 0 or not dtype.itemsize or stream.tell() + n_bytes != info.file_size:
@@ -88,7 +123,7 @@ def _read_array(path: Path, archive: zipfile.ZipFile, key: str, info: zipfile.Zi
 
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
-    """Shape and type that the header of an array declares; later versions are for structures with named fields."""
+    """Return the shape and type in the header of an array; later versions are for structures with named fields."""
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
@@ -97,3 +132,14 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     else:
         raise ValueError(f"arrays of version {version} are not known")
     return shape, dtype
+
+
+def write_npz(fields: Content, path: Path) -> None:
+    arrays: dict[str, Any] = {"indices": fields.indices, "n_objects": fields.n_objects}
+    for key in ("weights", "annotators", "groups"):
+        if getattr(fields, key) is not None:
+            arrays[key] = getattr(fields, key)
+    if fields.names is not None:
+        arrays["names"] = np.array(fields.names, dtype=np.str_)
+    with open(path, "wb") as file:  # given a path, numpy would add an ending of its own to ".NPZ"
+        np.savez(file, **arrays)

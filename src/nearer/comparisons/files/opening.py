@@ -1,9 +1,18 @@
-"""Opening files that may be gzipped, walking over their lines, and handing their content to Arrow."""
+"""Opening files that may be gzipped, and turning whatever goes wrong inside into an error that names the file."""
 
 from __future__ import annotations
 
+import csv
+import errno
 import gzip
+import os
+import stat
+import struct
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, AnyStr, Generic, TextIO
@@ -19,7 +28,7 @@ _BLOCK = 1 << 18  # longer than any cell that the csv module reads: none can hol
 
 
 def expands_too_far(n_expanded: int, n_packed: int) -> bool:
-    """Whether packed bytes stand for more than real files of comparisons do.
+    """Return whether packed bytes stand for more than real files of comparisons do.
 
     >>> expands_too_far(10**9, 10**8), expands_too_far(10**9, 10**6)
     (False, True)
@@ -37,18 +46,18 @@ def check_expansion(path: Path) -> None:
             n_expanded += len(block)
             if expands_too_far(n_expanded, packed.tell()):
                 raise InputError(
-                    f"{path}: the file unpacks to more than {MOST_TIMES} times its size; if you trust it, unpack it "
-                    "with gunzip and read the result"
+                    f"the file unpacks to more than {MOST_TIMES} times its size",
+                    "if you trust it, unpack it with gunzip and read the result",
                 )
 
 
 def open_bytes(path: Path, mode: str = "rb") -> IO[bytes]:
-    """A binary file, unpacked or packed on the way where its name ends in .gz."""
+    """Return a binary file, unpacked or packed on the way where its name ends in .gz."""
     return gzip.open(path, mode, compresslevel=6) if _is_gzip(path) else open(path, mode)  # type: ignore[return-value]
 
 
 def open_text(path: Path) -> TextIO:
-    """A text file to read, without its byte-order mark; bytes that are not UTF-8 become lone surrogates."""
+    """Return a text file to read, without its byte-order mark; bytes that are not UTF-8 become lone surrogates."""
     open_any = gzip.open if _is_gzip(path) else open
     return open_any(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
 
@@ -70,14 +79,14 @@ class Lines(Generic[AnyStr]):
 
 
 def _n_lines(blanks: str | bytes) -> int:
-    """Lines of a block as Python counts them: a text ends one also at a carriage return alone."""
+    """Return lines of a block as Python counts them: a text ends one also at a carriage return alone."""
     if isinstance(blanks, bytes):
         return blanks.count(b"\n")
     return blanks.count("\n") + blanks.count("\r") - blanks.count("\r\n")
 
 
 def arrow_memory(content: bytes) -> pa.BufferReader:
-    """The content in memory of Arrow's own: its threads must not hold what the interpreter takes down as it ends."""
+    """Copy content to Arrow's own memory: its threads must not hold what the interpreter frees as it exits."""
     import pyarrow as pa
 
     return pa.BufferReader(pa.array([content], pa.large_binary()).buffers()[2])
@@ -85,3 +94,91 @@ def arrow_memory(content: bytes) -> pa.BufferReader:
 
 def _is_gzip(path: Path) -> bool:
     return path.suffix.lower() == ".gz"
+
+
+# what decoders of text, json, gzip, zip, npy and parquet raise on content that is damaged or made up; Arrow's
+# errors are among them, or known by their module
+_DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    SyntaxError,
+    SystemError,
+    EOFError,
+    csv.Error,
+    tokenize.TokenError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+_LONGEST_REASON = 200
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Let only two things out of a reader: an `InputError` that names the file, or an error of the system.
+
+    >>> with reading(Path(__file__)):
+    ...     bytes([255]).decode()
+    Traceback (most recent call last):
+    nearer.errors.InputError: ...opening.py: the text is not UTF-8; save the file as UTF-8
+    """
+    try:
+        _check_file(path)
+        check_expansion(path)
+        yield
+    except InputError as error:
+        if str(path) in str(error):
+            raise
+        raise error.within(path) from error
+    except OSError as error:
+        if not _is_of_the_system(error):
+            raise _damaged(path, error) from error
+        if error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    except Exception as error:
+        if isinstance(error, MemoryError):
+            raise InputError(
+                "the file needs more memory than there is",
+                ["split it", "correct the sizes it declares"],
+                place=path,
+            ) from error
+        if not (isinstance(error, _DAMAGE) or type(error).__module__.startswith("pyarrow")):
+            raise
+        raise _damaged(path, error) from error
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what can be read only once; files are looked at before they are read."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InputError("this is a pipe or a device", "write its content to a file and read that")
+    with open(path, "rb"):  # a folder, or a file without permission
+        pass
+
+
+def _is_of_the_system(error: OSError) -> bool:
+    """Return whether the system failed, not a decoder: these set no number, or ask for impossible positions."""
+    return not isinstance(error, gzip.BadGzipFile) and error.errno not in (None, errno.EINVAL)
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    problem, remedy = _problem_and_remedy(error)
+    return InputError(problem, remedy, place=path)
+
+
+def _problem_and_remedy(error: Exception) -> tuple[str, str]:
+    if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)):
+        return "this is not a whole gzipped file", "is it damaged, or not packed at all?"
+    if isinstance(error, UnicodeError):
+        return "the text is not UTF-8", "save the file as UTF-8"
+    reason = next(iter(str(error).splitlines()), "").strip().rstrip(".")[:_LONGEST_REASON]
+    if isinstance(error, RecursionError):
+        reason = "values lie too deep within others"
+    return (
+        f"the file cannot be read ({reason or type(error).__name__})",
+        "is it damaged, or another format with the wrong name?",
+    )

@@ -9,10 +9,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.comparisons.checks import Fields
 from nearer.comparisons.files.frames import object_roles
 from nearer.comparisons.files.opening import open_bytes
-from nearer.comparisons.row_errors import MISSING
+from nearer.comparisons.validation import MISSING, Content
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 _BLOCK_ROWS = 1 << 18
 
 
-def arrow_table(fields: Fields, rows: slice) -> pa.Table:
-    """Some rows as a table; names are dictionary-encoded strings."""
+def arrow_table(fields: Content, rows: slice) -> pa.Table:
+    """Return some rows as a table; names are dictionary-encoded strings."""
     import pyarrow as pa
 
     names = None if fields.names is None else pa.array(fields.names, pa.string())
@@ -40,7 +39,7 @@ def arrow_table(fields: Fields, rows: slice) -> pa.Table:
     return pa.table(columns)
 
 
-def write_text(fields: Fields, temporary: Path, path: Path) -> None:
+def write_text(fields: Content, temporary: Path, path: Path) -> None:
     """Write csv, tsv, txt or jsonl, gzipped where the name says so."""
     endings = [ending.lower() for ending in path.suffixes]
     ending = endings[-2] if endings[-1] == ".gz" else endings[-1]
@@ -59,7 +58,7 @@ def write_text(fields: Fields, temporary: Path, path: Path) -> None:
 
 
 def _write_lines(
-    fields: Fields,
+    fields: Content,
     stream: IO[bytes],
     escape: Callable[[str], str],
     pieces_for: Callable[[list[str]], list[str]],
@@ -72,7 +71,7 @@ def _write_lines(
 
 
 def _texts(column: pa.Array, escape: Callable[[str], str]) -> pa.Array:
-    """A column as text; strings are escaped once for each that is different."""
+    """Return a column as text; strings are escaped once for each that is different."""
     import pyarrow as pa
 
     from nearer.comparisons.files.cells import is_text
@@ -86,7 +85,7 @@ def _texts(column: pa.Array, escape: Callable[[str], str]) -> pa.Array:
 
 
 def _joined(cells: list[pa.Array], pieces: list[str]) -> memoryview:
-    """All rows one after the other: the bytes behind an Arrow array of joined strings are the text itself."""
+    """Return all rows one after the other: the bytes behind an Arrow array of joined strings are the text itself."""
     import pyarrow.compute as pc
 
     parts: list[Any] = [pieces[0]]
@@ -101,11 +100,12 @@ def _json_pieces(roles: list[str]) -> list[str]:
 
 
 def _csv_cell(cell: str, delimiter: str, path: Path, names: Sequence[str]) -> str:
-    """A cell with quotes where it needs them."""
+    """Return a cell with quotes where it needs them."""
     if cell != cell.strip() or (cell in MISSING and cell not in names):
         raise InputError(
-            f"{path}: a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is "
-            "there; write parquet or jsonl"
+            f"a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is there",
+            "write parquet or jsonl",
+            place=path,
         )
     if any(sign in cell for sign in (delimiter, '"', "\n", "\r")):
         return '"' + cell.replace('"', '""') + '"'

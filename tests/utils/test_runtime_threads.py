@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer._utils import runtime as _blas
+from nearer._utils import runtime
 
 
 class Library:
@@ -23,46 +23,46 @@ class Library:
 @pytest.fixture
 def library(monkeypatch):
     made = Library()
-    monkeypatch.setattr(_blas, "_libraries", lambda: [made])
+    monkeypatch.setattr(runtime, "_libraries", lambda: [made])
     return made
 
 
 def test_the_libraries_of_numpy_and_scipy_are_found_and_obey():
-    names = {library.filepath for library in _blas._libraries()}
+    names = {library.filepath for library in runtime._libraries()}
     assert names
-    with _blas.one_thread():
-        assert {library.num_threads for library in _blas._libraries()} == {1}
+    with runtime.one_thread():
+        assert {library.num_threads for library in runtime._libraries()} == {1}
 
 
 def test_the_setting_comes_back(library):
-    with _blas.one_thread():
+    with runtime.one_thread():
         assert library.num_threads == 1
-        with _blas.one_thread():
+        with runtime.one_thread():
             assert library.num_threads == 1
         assert library.num_threads == 1
     assert library.told == [1, 8]
 
 
 def test_the_setting_comes_back_after_an_error(library):
-    with pytest.raises(RuntimeError, match="inside"), _blas.one_thread():
+    with pytest.raises(RuntimeError, match="inside"), runtime.one_thread():
         raise RuntimeError("inside")
     assert library.num_threads == 8
 
 
 def test_large_decompositions_get_the_threads_back(library):
-    with _blas.one_thread():
-        with _blas.threads_for(_blas.LARGE):
+    with runtime.one_thread():
+        with runtime.threads_for(runtime.LARGE):
             assert library.num_threads == 8
         assert library.num_threads == 1
-        with _blas.threads_for(_blas.LARGE - 1):
+        with runtime.threads_for(runtime.LARGE - 1):
             assert library.num_threads == 1
     assert library.num_threads == 8
 
 
 def test_decompositions_outside_a_fit_follow_the_same_rule(library):
-    with _blas.threads_for(10):
+    with runtime.threads_for(10):
         assert library.num_threads == 1
-    with _blas.threads_for(_blas.LARGE):
+    with runtime.threads_for(runtime.LARGE):
         assert library.num_threads == 8
     assert library.num_threads == 8
 
@@ -73,14 +73,14 @@ def test_fits_that_overlap_share_the_limit(library):
     seen = []
 
     def first():
-        with _blas.one_thread():
+        with runtime.one_thread():
             first_began.set()
             second_began.wait(10)
         first_ended.set()
 
     def second():
         first_began.wait(10)
-        with _blas.one_thread():
+        with runtime.one_thread():
             second_began.set()
             first_ended.wait(10)
             seen.append(library.num_threads)

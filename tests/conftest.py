@@ -1,0 +1,20 @@
+"""Settings of every test run."""
+
+import importlib.util
+import os
+import sys
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def torch_on_one_thread():
+    """Keep torch on one thread: tests run on every core already, and its waiting threads take time from the others."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def pytest_sessionstart():
+    """Import torch early in parallel runs, so that the first test that uses it runs on one thread too."""
+    if "PYTEST_XDIST_WORKER" in os.environ and importlib.util.find_spec("torch"):
+        import torch  # noqa: F401

@@ -1,0 +1,85 @@
+"""Keep the language of docstrings, messages and comments plain."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "nearer"
+
+#: phrases that are hard to read, and what to write instead
+HARD = {
+    r"\banew\b": "again, or new",
+    r"\bso many\b": "the number itself: this many epochs, `count` answers",
+    r"(?<!here )\bis no (?!longer|better|worse|more|less)\w": "is not a",
+    r"\bbends?\b": "curvature",
+    r"\b(one|two) \w+s? an? (row|answer|object|comparison|column|component|map|epoch|step|second|core)\b": "per",
+    r"\bgo(es)? on (to|from|with)\b": "continue",
+    r"\bwhichever way round\b": "in either order",
+    r"\bbeside the (largest|longest|best)\b": "compared with",
+    r"\b(is|are|was|were) told\b": "say, report",
+    r"\bof one's own\b": "custom, the user's",
+}
+
+#: files, or folders with a slash at the end, whose language has not been revised yet
+NOT_YET = (
+    "_compiled/",
+    "_fitting/",
+    "_utils/",
+    "calibration.py",
+    "cli/_fit_options.py",
+    "cli/_learning.py",
+    "cli/_loading.py",
+    "cli/fit.py",
+    "comparisons/",
+    "kernels/",
+    "losses/",
+    "objectives/",
+    "pairwise/",
+    "report.py",
+    "saving/",
+    "solvers/accelerated.py",
+    "solvers/factored.py",
+    "solvers/gradient_descent.py",
+    "solvers/steps.py",
+    "solvers/svrg.py",
+)
+
+
+def texts(path: Path) -> list[tuple[int, str]]:
+    """Return the strings and comments of a file with their line numbers."""
+    source = path.read_text(encoding="utf-8")
+    strings = [
+        (node.lineno, node.value)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return strings + [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
+
+
+def hard_phrases(path: Path) -> list[str]:
+    """Return each hard phrase of a file with its line, and what to write instead."""
+    return [
+        f"line {line}: {found.group()!r}; write: {instead}"
+        for line, text in texts(path)
+        for phrase, instead in HARD.items()
+        for found in re.finditer(phrase, " ".join(text.split()))
+    ]
+
+
+def test_hard_phrases_are_found(tmp_path):
+    (tmp_path / "hard.py").write_text('"""One row an answer is no\nfile."""\nx = "plain"  # drawn anew\n')
+    assert len(hard_phrases(tmp_path / "hard.py")) == 2
+
+
+def test_docstrings_messages_and_comments_are_plain():
+    found = {path.relative_to(SOURCE).as_posix(): hard_phrases(path) for path in SOURCE.rglob("*.py")}
+    hard = {name: phrases for name, phrases in found.items() if phrases and not name.startswith(NOT_YET)}
+    assert hard == {}
+    assert [
+        start for start in NOT_YET if not any(found[name] for name in found if name.startswith(start))
+    ] == []

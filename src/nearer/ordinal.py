@@ -365,7 +365,7 @@ class OrdinalEmbedding(BaseEstimator):
         if not isinstance(self.l2, str):
             not_negative("l2", self.l2)
         elif self.l2 != "auto":
-            raise InputError(f'l2 must be "auto" or a number of at least 0, not {self.l2!r}')
+            raise InputError(f'l2 must be "auto" or a number of 0 or more, not {self.l2!r}')
         if self.callback is not None and not callable(self.callback):
             raise InputError(
                 f"callback must be a function of one nearer.solvers.Progress, not {self.callback!r}"

@@ -1,7 +1,7 @@
 """Decks: the rows of one class copied out in the order of the walk, so that memory is read from front to back.
 
 Rows in shuffled order lie anywhere in memory, and every step would wait for them; side by side, the processor
-fetches them ahead. A row is copied once, when the stage that first counts on it begins. What a deck takes is bounded:
+fetches them ahead. A row is copied once, when the stage that first uses it begins. What a deck takes is bounded:
 where a class is larger, a window of its rows is walked several times and the next one copied over it.
 """
 
@@ -22,7 +22,7 @@ WORTHWHILE = 2**19
 
 
 def matrix_bytes(X: Any) -> int:
-    """What the numbers of a dense or sparse matrix take."""
+    """Return how many bytes the numbers of a dense or sparse matrix take."""
     return X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes + X.indices.nbytes
 
 
@@ -44,7 +44,7 @@ class Deck:
         self.size = 0
 
     def show(self, count: int) -> None:
-        """Count on the first `count` rows of the list from now on, and begin with those that are new."""
+        """Use the first `count` rows of the list from now on, and begin with those that are new."""
         before, self._count = self._count, count
         if count <= self._most:
             if self._begin > 0 or self.size > count:
@@ -60,7 +60,7 @@ class Deck:
         return None if self._count <= self._most else max(REUSES * self.size - self._visits, 1)
 
     def visited(self, steps: int) -> bool:
-        """Take note of steps; true where another window has come."""
+        """Count steps; return whether another window has come."""
         if self._count <= self._most:
             return False
         self._visits += steps
@@ -121,7 +121,7 @@ class SparseDeck(Deck):
         self.arrays = (self._starts[: at + len(rows) + 1], self._columns, self._numbers)
 
     def _grow(self, begin: int, entries: int, n_rows: int) -> None:
-        """Make room for so many entries, and at once for what the whole deck will take at that rate."""
+        """Make room for this many entries, and at once for what the whole deck will take at that rate."""
         room = max(entries, int(1.05 * entries / max(n_rows, 1) * self._most))
         columns, numbers = np.empty(room, np.int32), np.empty(room, self._numbers.dtype)
         columns[:begin], numbers[:begin] = self._columns[:begin], self._numbers[:begin]
@@ -129,7 +129,7 @@ class SparseDeck(Deck):
 
 
 def deck_of(X: Any, rows: np.ndarray, capacity: int = CAPACITY) -> Deck:
-    """A deck for rows of a dense or sparse matrix.
+    """Return a deck for rows of a dense or sparse matrix.
 
     >>> deck = deck_of(np.arange(6.0).reshape(3, 2), np.array([2, 0]))
     >>> deck.show(1)

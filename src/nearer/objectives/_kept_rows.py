@@ -32,7 +32,7 @@ class Reservoir:
 
     @classmethod
     def resumed(cls, size: int, arrays: dict[str, np.ndarray], seen: tuple[int, int]) -> Reservoir:
-        """The one that `store` wrote, after `seen` rows of each class."""
+        """Return the one that `store` wrote, after `seen` rows of each class."""
         kept = cls(size)
         kept.seen = list(seen)
         for side, name in enumerate(SIDES):
@@ -62,8 +62,8 @@ class Reservoir:
     def count(self, side: int) -> int:
         return 0 if self.rows[side] is None else self.rows[side].shape[0]
 
-    def beside(self, X: Any, sides: tuple[int, ...] = (0, 1)) -> tuple[Any, list[np.ndarray]]:
-        """X with the kept rows of these classes below it, and where those of either class lie."""
+    def below(self, X: Any, sides: tuple[int, ...] = (0, 1)) -> tuple[Any, list[np.ndarray]]:
+        """Return X with the kept rows of these classes below it, and where those of either class lie."""
         matrices, height, places = [X], X.shape[0], [np.empty(0, np.int64), np.empty(0, np.int64)]
         for side in sides:
             if self.count(side) > 0:
@@ -73,12 +73,12 @@ class Reservoir:
         return (_stacked(matrices) if len(matrices) > 1 else X), places
 
     def join(self, pairs: Pairs, rng: np.random.Generator) -> Pairs:
-        """The pairs, with kept rows behind those of a class of which the chunk has fewer than are kept."""
+        """Return the pairs, with kept rows behind those of a class of which the chunk has fewer than are kept."""
         lists = (pairs.positives, pairs.negatives)
         poor = tuple(side for side in (0, 1) if self.count(side) > len(lists[side]))
         if not poor:
             return pairs
-        X, places = self.beside(pairs.X, poor)
+        X, places = self.below(pairs.X, poor)
         behind = [rng.permutation(rows) for rows in places]
         return Pairs(X, *(np.concatenate(both) for both in zip(lists, behind, strict=True)))
 
@@ -105,7 +105,7 @@ class Reservoir:
 
 
 def _stacked(matrices: list[Any]) -> Any:
-    """All rows in one matrix, dense or sparse as the first is: chunks of a stream may be either."""
+    """Return all rows in one matrix, dense or sparse as the first is: chunks of a stream may be either."""
     if sparse.issparse(matrices[0]):
         return sparse.vstack(matrices, format="csr")
     arrays = [matrix.toarray() if sparse.issparse(matrix) else matrix for matrix in matrices]

@@ -68,7 +68,7 @@ class Layer:
     def edges(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """First and last place of every block, and the block of every place, in an order by block; None for one block.
 
-        What runs over all places in order starts anew there.
+        What runs over all places in order starts again there.
         """
         if self.n_blocks == 1:
             return None

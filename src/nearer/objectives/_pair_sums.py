@@ -158,13 +158,13 @@ class EveryPair(PairSums):
         return Curvature(float(partners[: layer.n_upper].sum()), product)
 
     def _coupled(self, layer: Layer, scores: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """For every sample the sum over its pairs of `bend * partner's z`."""
+        """For every sample the sum over its pairs of `curvature * partner's z`."""
         out = np.zeros(len(scores))
         for upper, lower in _chunks(layer):
-            bends = self.loss.second_derivative(scores[upper, None] - scores[lower])
+            curvature = self.loss.second_derivative(scores[upper, None] - scores[lower])
             over, under = layer.weights[upper], layer.weights[lower]
-            out[upper] += over * (bends @ (under * z[lower]))
-            out[lower] += under * ((over * z[upper]) @ bends)
+            out[upper] += over * (curvature @ (under * z[lower]))
+            out[lower] += under * ((over * z[upper]) @ curvature)
         return out
 
 

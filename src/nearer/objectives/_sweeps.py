@@ -75,7 +75,7 @@ class Sweep:
         return self.back(lower + upper)
 
     def _from_left(self, values: np.ndarray) -> np.ndarray:
-        """Running sums, in every block anew."""
+        """Return running sums, which start again in every block."""
         sums = np.cumsum(values)
         if self._edges is not None:
             first, _, block = self._edges

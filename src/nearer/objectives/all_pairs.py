@@ -38,7 +38,7 @@ class AllPairs:
     loss : str or MarginLoss, default="hinge"
         "square", "hinge", "squared-hinge" or "logistic".
     l2 : float, default=0
-        Strength of the L2 term beside the *mean* loss.
+        Strength of the L2 term, which is added to the *mean* loss.
     groups : (n,) array, optional
         Only samples of the same group make pairs: the answers to one query, for instance. The mean is over all pairs,
         so large groups count more.
@@ -105,7 +105,7 @@ class AllPairs:
         self._use(find_margin_loss(loss))
 
     def with_loss(self, loss: str | MarginLoss) -> AllPairs:
-        """The same pairs with another loss; nothing is copied.
+        """Return the same pairs with another loss; nothing is copied.
 
         Examples
         --------
@@ -155,16 +155,16 @@ class AllPairs:
     # -- by the weights of the features -----------------------------------------------------------------------------
 
     def value(self, w: np.ndarray) -> float:
-        """F(w)."""
+        """Return F(w)."""
         return self.of_scores(self.scores(w)).loss + self.penalty(w)
 
     def value_and_gradient(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """F(w) and its gradient (one of them where the loss has a kink)."""
+        """Return F(w) and its gradient (one of them where the loss has a kink)."""
         found = self.of_scores(self.scores(w))
         return found.loss + self.penalty(w), self.gradient(w, found.slopes)
 
     def hessian(self, w: np.ndarray) -> LinearOperator:
-        """The second derivatives at w, as a product with vectors.
+        """Return the second derivatives at w, as a product with vectors.
 
         A product costs one with X and one with its transpose; the scores at w are sorted once.
         """
@@ -179,21 +179,21 @@ class AllPairs:
         return LinearOperator(self.shape * 2, matvec=matvec, rmatvec=matvec, dtype=self.dtype)
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """X w."""
+        """Return X w."""
         return self.design.times(np.asarray(w, np.float64))
 
     def penalty(self, w: np.ndarray) -> float:
-        """The L2 term."""
+        """Return the L2 term."""
         return self.l2 / 2 * float(w @ w)
 
     def gradient(self, w: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """The gradient of F from the derivatives of the mean loss by the scores."""
+        """Return the gradient of F from the derivatives of the mean loss by the scores."""
         return self.design.back(slopes) + self.l2 * w
 
     # -- by the scores ----------------------------------------------------------------------------------------------
 
     def of_scores(self, scores: np.ndarray) -> OverPairs:
-        """Mean loss and its derivatives by the scores, whatever they come from."""
+        """Return the mean loss and its derivatives by the scores, whatever they come from."""
         scores = scores - scores.mean()  # only differences count, and these keep more digits
         loss, slope, slopes = 0.0, 0.0, np.zeros(self.n_samples)
         with np.errstate(over="ignore", invalid="ignore"):  # solvers watch for values that are not finite
@@ -205,7 +205,7 @@ class AllPairs:
         return OverPairs(loss / self._weight, slope / self._weight, slopes / self._weight)
 
     def curvature_at(self, scores: np.ndarray) -> Curvature:
-        """Second derivatives of the mean loss by the scores, where the loss has them."""
+        """Return second derivatives of the mean loss by the scores, if the loss has them."""
         if not self.has_curvature:
             raise AttributeError(f"the loss {self.loss.name!r} has no second derivative")
         return self._curvature(self._sums, scores - scores.mean())
@@ -242,7 +242,7 @@ class AllPairs:
         return (moments + moments.T) / 2
 
     def spreads(self) -> np.ndarray:
-        """An estimate of the diagonal of `second_moments`, for any number of features: twice the variances.
+        """Return an estimate of the diagonal of `second_moments`, for any number of features: twice the variances.
 
         Samples count by the pairs that they are in.
         """
@@ -255,10 +255,10 @@ class AllPairs:
 
 
 def _codes(values: Any, name: str, n: int) -> np.ndarray:
-    """Numbers 0, 1, ... for the distinct values, in their order."""
+    """Return numbers 0, 1, ... for the distinct values, in their order."""
     values = np.asarray(values)
     if values.shape != (n,):
-        raise InputError(f"{name} has shape {values.shape}, but X has {n} rows: give one value a row")
+        raise InputError(f"{name} has shape {values.shape}, but X has {n} rows: give one value per row")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0])
         raise InputError(f"{name} holds {values[row]} in row {row}: leave out rows without a value")
@@ -271,7 +271,7 @@ def _weights(sample_weight: Any, n: int) -> np.ndarray:
     weights = np.asarray(sample_weight, np.float64)
     if weights.shape != (n,):
         raise InputError(
-            f"sample_weight has shape {weights.shape}, but X has {n} rows: give one number a row"
+            f"sample_weight has shape {weights.shape}, but X has {n} rows: give one number per row"
         )
     if not (np.isfinite(weights) & (weights >= 0)).all():
         row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])

@@ -1,6 +1,6 @@
 """Where pairs of rows come from: two classes, grades within groups, a user's own function, equal and different labels.
 
-A source counts on some of its rows and draws pairs of row numbers among them. In the first three the first row of a
+A source uses some of its rows and draws pairs of row numbers among them. In the first three the first row of a
 pair should score higher; in the last, places 0, 2, ... of a draw hold rows of one label, the others rows of two.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from nearer.errors import InputError
 
-#: `pair(y, groups, rng, count)` gives `count` pairs of row numbers; the first of each should score higher
+#: `pair(y, groups, rng, count)` returns `count` pairs of row numbers; the first of each should score higher
 OwnPairs = Callable[[Any, Any, np.random.Generator, int], Any]
 RowPairs = tuple[np.ndarray, np.ndarray]
 #: pairs that a dealer draws at a time
@@ -30,7 +30,7 @@ class Source(Protocol):
         """Draw among about `size` rows from now on."""
 
     def draw(self, count: int, rng: np.random.Generator) -> RowPairs:
-        """Row numbers of `count` pairs."""
+        """Return row numbers of `count` pairs."""
 
 
 class Dealer:
@@ -60,7 +60,7 @@ class Dealer:
 
 
 class TwoClasses:
-    """Every pair of a positive and a negative row; counts on as many of either as there are.
+    """Every pair of a positive and a negative row; uses as many of either as there are.
 
     >>> source = TwoClasses(np.array([True, False, False]), np.random.default_rng(0))
     >>> source.count_on(3)
@@ -87,7 +87,7 @@ class TwoClasses:
 
 
 class Graded:
-    """Every pair of rows of one group with different grades, the higher one first; counts on whole groups.
+    """Every pair of rows of one group with different grades, the higher one first; uses whole groups.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ def _lower(grades: np.ndarray, codes: np.ndarray) -> RowPairs:
 
 
 class Asked:
-    """Pairs that a user's function gives.
+    """Pairs that a user's function draws.
 
     >>> source = Asked(lambda y, groups, rng, count: np.tile([1, 0], (count, 1)), np.array([0, 1]), None)
     >>> source.draw(2, np.random.default_rng(0))
@@ -201,7 +201,7 @@ class Alike:
         return self._order[rows[0]], self._order[rows[1]]
 
     def _take(self, size: int) -> bool:
-        """Count on the first rows; false, and nothing is changed, if they lack one of the two kinds of pairs."""
+        """Use the first rows; return False, and nothing is changed, if they lack one of the two kinds of pairs."""
         rows = self._shuffled[:size]
         sizes = np.bincount(self._labels[rows])
         sizes = sizes[sizes > 0]
@@ -212,7 +212,7 @@ class Alike:
         return True
 
     def _classes(self, partners: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-        """Classes of the first rows, where each row of a class has so many partners."""
+        """Draw the classes of first rows; `partners` says how many each row of a class has."""
         ends = np.cumsum(self._sizes * partners)
         return np.searchsorted(ends, rng.integers(0, ends[-1], count), side="right")
 

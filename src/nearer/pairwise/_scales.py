@@ -2,7 +2,7 @@
 
 What a column is measured from cancels in a pair, and so do units once columns are divided by their sizes. Learning
 still depends on both unless they are taken out first: steps go as far in a column as its numbers are large, the L2
-term compares weights that have units, and digits are lost where numbers are large beside their differences.
+term compares weights that have units, and digits are lost where numbers are large compared with their differences.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from scipy import sparse
 
 from nearer.errors import InputError
 
-#: columns are apart where the largest is so many times as large as a quarter of them; steps bear less than that
+#: columns are scaled if the largest is this many times as large as a quarter of them; steps cope with less
 APART = 20.0
-#: rows are shifted where they lie so many times farther from 0 than from each other
+#: rows are shifted if they lie this many times farther from 0 than from each other
 _FAR = 100.0
 #: rows that sizes, and the width of a kernel, are found from
 _SAMPLE = 1000

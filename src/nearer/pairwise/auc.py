@@ -41,7 +41,7 @@ from nearer.pairwise.thresholds import (
 )
 from nearer.solvers import State
 
-#: rows of the rarer class that are held out at least, where there are so many
+#: least number of held-out rows of the rarer class, if there are as many
 _ENOUGH = 200
 
 
@@ -61,7 +61,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     model : "linear", "rff" or any other model of `PairwiseLearner`
         What scores rows.
     regularization : float
-        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss. Weights are those of columns of size 1
+        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` of the objective. Weights are those of columns of size 1
         or, where most numbers are 0, of rows whose usual length is 1, unless `scale=False`.
     scale : "auto" or bool
         Whether each column is divided by the size of its numbers before learning: columns in larger units would
@@ -80,7 +80,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         the rarer class are held out. 0 takes the scores of the rows learned from: about half the time, and good where
         there are many more rows than features.
     max_seconds : float, optional
-        The result after so many seconds is what was found so far.
+        Stop after this many seconds, with what was found so far.
     random_state : int, Generator or None
         Seed of all draws.
     verbose : bool
@@ -270,7 +270,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         self.result_ = replace(self.result_, details={**self.result_.details, "calibrated_on": where})
 
     def _held_out(self, X: Any, features: Any, task: TwoClassTask, setting: Setting) -> Recent | None:
-        """Scores of rows by models that have not seen them; None where there is no time or there are too few rows."""
+        """Return held-out scores, of models that have not seen the rows; None without time or with too few rows."""
         splits = self._splits(task)
         left, spent = setting.run.seconds_left, self.result_.seconds
         stopped = self.result_.stop_reason in ("callback", "interrupted")

@@ -135,7 +135,7 @@ def checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
         return None
     groups = labels_of_one_kind(groups, "groups", "say of every row which group it is in")
     if groups.shape != (n_rows,):
-        raise InputError(f"groups has shape {groups.shape}, but X has {n_rows} rows: give one group a row")
+        raise InputError(f"groups has shape {groups.shape}, but X has {n_rows} rows: give one group per row")
     return groups
 
 

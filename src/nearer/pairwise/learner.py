@@ -59,17 +59,17 @@ class PairwiseLearner(PairwiseModel):
     pair : {"auc", "ranking", "metric"} or callable
         Which rows make pairs. "auc": a row of the second of two classes should score higher than one of the first.
         "ranking": within a group, a row of a higher grade should score higher. "metric": rows of one label should
-        be nearer to each other than rows of two. A function `pair(y, groups, rng, count)` gives an array (count, 2)
+        be nearer to each other than rows of two. A function `pair(y, groups, rng, count)` returns an array (count, 2)
         of row numbers, the first of each should score higher.
     model : "linear", "rff", RandomFourier, transformer, list of these, torch.nn.Module or Network
         What is learned. "rff" is linear in random Fourier features of a Gaussian kernel; a transformer of
         scikit-learn makes other features. A list is several kernels, whose weights are learned as well
-        (`kernel_weights_`). A torch module gives scores, or an embedding for "metric".
+        (`kernel_weights_`). A torch module returns scores, or an embedding for "metric".
     solver : {"adadsg", "dsgd", "olp", "opauc", "solam", "exact"} or solver object
         "olp", "opauc" and "solam" are for "auc"; "opauc" and "solam" for the square loss; "exact" for "auc" and
         "ranking". With metrics, functions and networks: "adadsg" or "dsgd".
     regularization : float
-        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` beside the mean loss. Weights are those of columns of size 1
+        c in the L2 term `c / sqrt(rows) / 2 * |weights|²` of the objective. Weights are those of columns of size 1
         or, where most numbers are 0, of rows whose usual length is 1, unless `scale=False`.
     scale : "auto" or bool
         Whether each column is divided by the size of its numbers before learning: columns in larger units would
@@ -79,7 +79,7 @@ class PairwiseLearner(PairwiseModel):
     n_components : int, optional
         Dimensions of a learned distance with `pair="metric"`; by default as many as there are features, but at most 32.
     max_seconds : float, optional
-        The result after so many seconds is what was found so far.
+        Stop after this many seconds, with what was found so far.
     random_state : int, Generator or None
         Seed of all draws.
     verbose : bool

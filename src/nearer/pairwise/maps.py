@@ -279,7 +279,7 @@ def is_map_of(row_map: RowMap, model: Any) -> bool:
 
 
 def features_of(X: Any, row_map: RowMap, most_bytes: int | None = None) -> Any:
-    """Features of the rows: as a matrix where they fit into so many bytes (`MOST_BYTES`), otherwise `LazyRows`."""
+    """Return features of the rows: a matrix if it fits into `most_bytes` (`MOST_BYTES`), otherwise `LazyRows`."""
     if isinstance(row_map, Rows):
         return ready(row_map(X))
     most_bytes = MOST_BYTES if most_bytes is None else most_bytes

@@ -29,7 +29,7 @@ class Network:
     Parameters
     ----------
     module : torch.nn.Module
-        Takes rows in single precision and gives one score for each (of shape (rows,) or (rows, 1)), or an embedding
+        Takes rows in single precision and returns one score per row (of shape (rows,) or (rows, 1)), or an embedding
         of each for learning a distance. It is copied: a fit begins at the parameters that it has now.
     batch_size : int
         Pairs that a step of Adam takes.
@@ -132,7 +132,7 @@ class FittedNetwork:
             return first - second
         margin = self.threshold - ((first - second) ** 2).sum(dim=1)
         signs = margin.new_ones(len(rows))
-        signs[1::2] = -1.0  # a source of labels gives pairs of one label and of two in turn
+        signs[1::2] = -1.0  # a source of labels draws pairs of one label and of two in turn
         return signs * margin
 
     def parameters(self) -> np.ndarray:

@@ -195,9 +195,8 @@ def maker_for(solver: Solver, task: Task, X: Any) -> Maker:
 
 def unsuited(solver: Solver, *kinds: Any, about: str = "") -> InputError:
     """Return the refusal of a solver that none of these objectives suits."""
-    names = [repr(name) for name in fitting(*kinds)]
-    too_many = f", and {about} are too many to hold at once" if about else ""
-    return InputError(
-        f"the solver {solver.name!r} does not work for this kind of pair and model{too_many}: choose "
-        f"{' or '.join(names)}"
+    names = " or ".join(repr(name) for name in fitting(*kinds))
+    why = (
+        f"needs all features at once, and {about} are too many" if about else "is not for this pair and model"
     )
+    return InputError(f"the solver {solver.name!r} {why}: choose {names}")

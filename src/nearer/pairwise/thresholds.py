@@ -237,8 +237,8 @@ def _sigmoid(rows: Scored) -> Sigmoid:
     value = _log_loss(found @ z, targets, weights)
     for _ in range(_MOST_STEPS):
         guesses = expit(found @ z)
-        bends = (z * (weights * guesses * (1 - guesses))) @ z.T + 1e-9 * np.eye(2)
-        step = np.linalg.solve(bends, z @ (weights * (guesses - targets)))
+        curvature = (z * (weights * guesses * (1 - guesses))) @ z.T + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, z @ (weights * (guesses - targets)))
         size = 1.0
         while (new := _log_loss((found - size * step) @ z, targets, weights)) > value and size > 1e-6:
             size /= 2

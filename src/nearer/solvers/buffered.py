@@ -102,7 +102,7 @@ class _Buffer:
 
     def __init__(self, size: int, pairs: Pairs, arrays: dict[str, np.ndarray], seed: int):
         self._kept = Reservoir.resumed(size, arrays, (0, 0))
-        self._X, places = self._kept.beside(pairs.X)
+        self._X, places = self._kept.below(pairs.X)
         self._rows = np.zeros((2, size), np.int64)
         for side in (0, 1):
             self._rows[side, : len(places[side])] = places[side][:size]

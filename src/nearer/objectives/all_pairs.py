@@ -120,8 +120,8 @@ class AllPairs:
 
     def _use(self, loss: MarginLoss) -> None:
         self.loss = loss
-        if not self.has_curvature:
-            self.provides = type(self).provides - {"hessian"}
+        every = type(self).provides
+        self.provides = every if self.has_curvature else every - {"hessian"}
         self._sums: PairSums = pair_sums(loss)
         if self._sums.visits_pairs and self.n_pairs > _MOST_PAIRS:
             raise InputError(

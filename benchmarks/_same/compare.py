@@ -79,22 +79,24 @@ def _described(differences: dict[str, float], rtol: float) -> Iterator[str]:
 
 
 def _same_bits(before: np.ndarray, after: np.ndarray) -> bool:
-    if before.dtype.kind in "US":
-        return bool(np.array_equal(before, after))
+    if before.dtype.kind in "US" or (before.dtype.kind, after.dtype.kind) == ("f", "i"):
+        return bool(np.array_equal(before, after))  # texts; counts that were stored as floats before
     return (before.dtype, before.shape, before.tobytes()) == (after.dtype, after.shape, after.tobytes())
 
 
 def difference(before: np.ndarray, after: np.ndarray) -> float:
     """Return the largest difference as a share of the largest number of the array; infinite for other kinds.
 
-    Counts, switches and texts are equal or not, and so are shapes and precisions.
+    Counts, switches and texts are equal or not, and so are shapes and precisions. Counts that were stored as floats may
+    become integers.
 
     >>> difference(np.array([4.0, 0.0]), np.array([4.0, 1.0])), difference(np.array(1), np.array(2))
     (0.25, inf)
     """
     kinds, same = before.dtype.kind + after.dtype.kind, before.shape == after.shape
     if not same or kinds != "ff":
-        return 0.0 if same and kinds[0] == kinds[1] and np.array_equal(before, after) else np.inf
+        alike = kinds[0] == kinds[1] or kinds == "fi"
+        return 0.0 if same and alike and np.array_equal(before, after) else np.inf
     if before.dtype != after.dtype or not np.array_equal(np.isfinite(before), np.isfinite(after)):
         return np.inf
     finite = np.isfinite(before)

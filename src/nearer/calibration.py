@@ -15,7 +15,7 @@ from nearer._fitting.fit import Fit
 from nearer.losses import Loss
 from nearer.metrics import triplet_error
 from nearer.solvers import LBFGS, Adam, Solver
-from nearer.solvers.path import LEAST_COMPARISONS, Choice, Path, Rule, Trials
+from nearer.solvers.path import LEAST_COMPARISONS, Choice, Path, StopRule, Trials
 from nearer.starts import brought_back
 
 #: strengths tried, from the middle outwards
@@ -114,6 +114,6 @@ class StrengthPath:
         path.best = first
         for direction in directions:
             onwards = self.strengths[at + 1 :] if direction > 0 else self.strengths[:at][::-1]
-            path.walk(onwards, path.fits[first], solver, Rule(_WORTH_A_CHANGE, _PATIENCE), **budget)
+            path.walk(onwards, path.fits[first], solver, StopRule(_WORTH_A_CHANGE, _PATIENCE), **budget)
             if path.best != first:
                 break

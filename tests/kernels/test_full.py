@@ -93,7 +93,7 @@ def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
         assert np.sum(values < -1e-12) <= 1
         plain = (vectors * np.maximum(values, 0)) @ vectors.T
         if count % 10 == 0 or n < 50:
-            assert np.linalg.eigvalsh(held.dense())[0] >= -1e-10 * max(1, values[-1])
+            assert np.linalg.eigvalsh(held.dense())[0] >= -2e-9 * max(1, values[-1])
     np.testing.assert_allclose(held.dense(), plain, atol=1e-8)
     assert held.n_negative >= 0.99 * needed > 0
     assert held.n_skipped + held.n_projections == 2 * n + 40
@@ -126,7 +126,7 @@ def test_psd_at_every_step_from_any_start(n, nullity, few, most_null, scale, see
         plain[np.ix_(rows, rows)] -= length * step.block
         values, vectors = np.linalg.eigh(plain)
         plain = (vectors * np.maximum(values, 0)) @ vectors.T
-        assert np.linalg.eigvalsh(held.dense())[0] >= -1e-10 * max(1, values[-1])
+        assert np.linalg.eigvalsh(held.dense())[0] >= -2e-9 * max(1, values[-1])
     np.testing.assert_allclose(held.dense(), plain, atol=1e-8 * max(1, scale))
 
 

@@ -8,7 +8,7 @@ import pytest
 from nearer.losses import STE
 from nearer.objectives import PointObjective
 from nearer.solvers import LBFGS, Budget, Run
-from nearer.solvers.path import Choice, Path, Rule, Trials
+from nearer.solvers.path import Choice, Path, StopRule, Trials
 from tests.registries import planted, start
 
 
@@ -38,14 +38,14 @@ def walked(errors, rule):
 @pytest.mark.parametrize(
     ("errors", "rule", "best", "tried"),
     [
-        ([0.5, 0.4, 0.3, 0.35], Rule(), 3, 4),
-        ([0.5, 0.4, 0.41, 0.42, 0.1], Rule(idle=2), 2, 4),
-        ([0.5, 0.4, 0.41, 0.39, 0.4, 0.1], Rule(idle=2), 6, 6),
-        ([0.5, 0.0, 0.0, 0.0], Rule(enough=0.0), 2, 2),
-        ([0.5, 0.4, 0.405, 0.42, 0.1], Rule(slack=0.02), 2, 4),
-        ([0.5, 0.4, 0.398, 0.39], Rule(gain=0.01), 4, 4),
-        ([0.5, 0.4, 0.398], Rule(gain=0.01), 2, 3),
-        ([0.0, 0.0, 0.0], Rule(gain=0.01, slack=0.02), 1, 3),
+        ([0.5, 0.4, 0.3, 0.35], StopRule(), 3, 4),
+        ([0.5, 0.4, 0.41, 0.42, 0.1], StopRule(idle=2), 2, 4),
+        ([0.5, 0.4, 0.41, 0.39, 0.4, 0.1], StopRule(idle=2), 6, 6),
+        ([0.5, 0.0, 0.0, 0.0], StopRule(enough=0.0), 2, 2),
+        ([0.5, 0.4, 0.405, 0.42, 0.1], StopRule(slack=0.02), 2, 4),
+        ([0.5, 0.4, 0.398, 0.39], StopRule(gain=0.01), 4, 4),
+        ([0.5, 0.4, 0.398], StopRule(gain=0.01), 2, 3),
+        ([0.0, 0.0, 0.0], StopRule(gain=0.01, slack=0.02), 1, 3),
     ],
 )
 def test_rules(errors, rule, best, tried):
@@ -67,7 +67,7 @@ def chosen(callback=None, **budget):
     found, comparisons, path = trials(callback, **budget)
     first = Choice(STE(), 9.0, start())
     return first, found.choose(
-        first, lambda: path.walk([1.0, 0.1, 0.01], [start()], LBFGS(), Rule()), comparisons, gain=0.0
+        first, lambda: path.walk([1.0, 0.1, 0.01], [start()], LBFGS(), StopRule()), comparisons, gain=0.0
     )
 
 

@@ -247,7 +247,7 @@ class Operations(Container):
 
 
 def _pair_keys(indices: np.ndarray, n_objects: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return one integer for the near pair of each row and one for the far pair, whichever way round they stand."""
+    """Return one integer for the near pair of each row and one for the far pair, in either order."""
     anchor = 0 if indices.shape[1] == 3 else 2
     near, far = indices[:, [0, 1]].astype(np.int64), indices[:, [anchor, -1]].astype(np.int64)
     return tuple(pair.min(axis=1) * n_objects + pair.max(axis=1) for pair in (near, far))

@@ -35,7 +35,7 @@ _NUMBERS, _ANSWERS = 10**7, 2048
 _CHUNK = 65_536
 
 
-class Learned(NamedTuple):
+class Learning(NamedTuple):
     """How many answers were learned; of some of them, the sum of the losses that they had when they came."""
 
     n_answers: int
@@ -73,7 +73,7 @@ class Whole:
         """Return how many answers to learn between two looks at the clock."""
         return max(min(_NUMBERS // self.n_objects**2, _ANSWERS) // passes, 1)
 
-    def learn(self, answers: Stream, seen: int, n_new: int, plan: Plan) -> Learned:
+    def learn(self, answers: Stream, seen: int, n_new: int, plan: Plan) -> Learning:
         """Learn the answers from number `seen` on, one by one.
 
         Stop before a step that would exceed the ceiling.
@@ -85,13 +85,13 @@ class Whole:
                 place = number if repeat == 0 else draw(plan.seed, number, repeat, number)
                 excess = self._learn_one(*answers[place], size, plan)
                 if excess is None:
-                    return Learned(number - seen, losses, measured)
+                    return Learning(number - seen, losses, measured)
                 if repeat == 0 and plan.rule.is_measured(number):
                     losses += plan.rule.loss(excess)
                     measured += 1
                 if plan.shrink > 0:
                     self._shrink(size * plan.shrink)
-        return Learned(n_new, losses, measured)
+        return Learning(n_new, losses, measured)
 
     def _learn_one(self, answer: tuple[int, ...], weight: float, size: float, plan: Plan) -> float | None:
         """Take the step for an answer and return near - far before it; None, without a step, above the ceiling."""
@@ -161,7 +161,7 @@ class Factored:
         """Return how many answers to learn between two looks at the clock."""
         return max(_CHUNK // passes, 1)
 
-    def learn(self, answers: Stream, seen: int, n_new: int, plan: Plan) -> Learned:
+    def learn(self, answers: Stream, seen: int, n_new: int, plan: Plan) -> Learning:
         """Learn the answers from number `seen` on, one by one.
 
         Stop at an answer whose distances exceed the ceiling.
@@ -181,7 +181,7 @@ class Factored:
             self.log_scale,
         )
         self.n_steps += steps
-        return Learned(*learned)
+        return Learning(*learned)
 
     def points(self) -> np.ndarray:
         """Return the points, a copy."""

@@ -12,7 +12,7 @@ from nearer._utils.runtime import threads_for
 from nearer.comparisons import Comparisons
 from nearer.objectives import GramObjective
 from nearer.solvers import Solver
-from nearer.solvers.path import LEAST_COMPARISONS, Choice, Rule, Trials
+from nearer.solvers.path import LEAST_COMPARISONS, Choice, StopRule, Trials
 
 #: factor between two penalties of the path, and the most of them; the path starts where only K = 0 is left
 _FACTOR, _MOST_PENALTIES = 0.5, 12
@@ -47,7 +47,7 @@ def choose_penalty(course: Fit, build: Builder, solver: Solver, start: np.ndarra
     trials = Trials(course.run, course.rng, lambda part, _, penalty: build(part, penalty), _error, tol=tol)
     path = trials.path(objective.loss, splits)
     course.run.enter("choosing trace_penalty", len(penalties) * len(splits))
-    rule = Rule(idle=_PATIENCE, enough=0.0)
+    rule = StopRule(idle=_PATIENCE, enough=0.0)
     return trials.choose(
         default, lambda: path.walk(penalties, [start] * len(splits), solver, rule), comparisons, gain=0.0
     )

@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from nearer._utils.runtime import threads_for
 from nearer._utils.schema import Array, Fields, Integer, need
 
-#: columns that may wait. Applying them reads and writes the whole matrix, so many are applied at once.
+#: columns that may wait. Applying them reads and writes the whole matrix, and is worth it for several at once.
 _ROOM = 96
 #: columns of one change: those of four objects and an eigenvector
 _MOST_AT_ONCE = 5

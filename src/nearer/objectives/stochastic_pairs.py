@@ -1,6 +1,6 @@
 """Pairs that are met a few at a time: rows of two classes in a walk, and pairs that a source draws.
 
-Each objective hands solvers a `Walk`: weights on their way over its pairs.
+Each objective hands solvers a `PairWalk`: weights on their way over its pairs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class BoundedArray(OneArray):
         return bool((np.abs(x) <= LARGEST).all())  # NaN compares false
 
 
-class Walk(ABC):
+class PairWalk(ABC):
     """Weights on their way over pairs.
 
     Attributes
@@ -113,7 +113,7 @@ class PairObjective(ABC):
     @abstractmethod
     def pair_walk(
         self, x: np.ndarray, memory: Any, rng: np.random.Generator, *, order: str, buffer: int
-    ) -> Walk:
+    ) -> PairWalk:
         """Return a walk from x, or on from what `memory` (a `nearer.solvers.State`) holds.
 
         `order` ("ordered" or "random") and `buffer` (rows kept of a stream) are for rows of two classes alone.
@@ -168,7 +168,7 @@ class TwoClassPairs(PairObjective):
 
     def pair_walk(
         self, x: np.ndarray, memory: Any, rng: np.random.Generator, *, order: str, buffer: int
-    ) -> Walk:
+    ) -> PairWalk:
         pairs, kept, numbers = self.pairs, None, memory.numbers
         if self.stream:
             seen = int(numbers.get("positives", 0)), int(numbers.get("negatives", 0))
@@ -179,7 +179,7 @@ class TwoClassPairs(PairObjective):
         return _ClassesWalk(pairs, self.loss, order, x, memory, rng, kept)
 
 
-class _ClassesWalk(Walk):
+class _ClassesWalk(PairWalk):
     """A walk over rows of two classes; the length of the first steps is found from those of the first stage."""
 
     def __init__(
@@ -261,7 +261,7 @@ class DrawnObjective(PairObjective):
         return walk
 
 
-class DrawnWalk(Walk):
+class DrawnWalk(PairWalk):
     """A walk over drawn pairs; it uses all of them until a stage asks for fewer."""
 
     source: Source

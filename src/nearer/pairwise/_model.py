@@ -122,7 +122,7 @@ class Learned:
         need(kernels == weights, f"there are {weights} weights for {kernels} kernels")
 
     def fits(self, model: Any, task: Task) -> bool:
-        """Whether a stream can go on with this model and these pairs."""
+        """Return whether a stream can continue with this model and these pairs."""
         if is_network(model) or isinstance(self.row_map, FittedNetwork):
             is_same = is_network(model) and isinstance(self.row_map, FittedNetwork)
             return is_same and self.row_map.is_metric == task.is_metric

@@ -198,7 +198,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     @available_if(goes_on)
     @one_thread()
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> AUCClassifier:
-        """Learn from a chunk of rows, and go on from the chunks before.
+        """Learn from a chunk of rows, and continue from the chunks before.
 
         Parameters
         ----------

@@ -181,7 +181,7 @@ class PairwiseLearner(PairwiseModel):
         groups: ArrayLike | None = None,
         classes: ArrayLike | None = None,
     ) -> PairwiseLearner:
-        """Learn from a chunk of rows, and go on from the chunks before.
+        """Learn from a chunk of rows, and continue from the chunks before.
 
         Pairs of two classes also reach back: the solvers keep some rows of either. Other pairs are those within a
         chunk, so that a group must not be split between chunks. Features that depend on data ("rff" with

@@ -20,7 +20,7 @@ class Pass:
     Parameters
     ----------
     run : Run
-        Who is told.
+        Gets the looks and the record.
     answer : callable
         Returns the weights to score with; called only if somebody asks.
     step : float

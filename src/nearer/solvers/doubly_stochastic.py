@@ -13,7 +13,7 @@ from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.objectives._pair_weights import POWER_OF_AVERAGE, floor_of, length_of, rule_of
-from nearer.objectives.stochastic_pairs import PairObjective, Walk
+from nearer.objectives.stochastic_pairs import PairObjective, PairWalk
 from nearer.solvers._passes import Pass, samples_of
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
@@ -65,14 +65,14 @@ class _DoublyStochastic(Solver):
         return self._answer(walk) if walk.has_pairs else x
 
     @abstractmethod
-    def _schedule(self, walk: Walk, objective: PairObjective, run: Run) -> None:
+    def _schedule(self, walk: PairWalk, objective: PairObjective, run: Run) -> None:
         """Carry out all stages of a fit."""
 
     @abstractmethod
     def _next_size(self, numbers: dict[str, float]) -> int:
         """Return how many steps the next stage of a stream has."""
 
-    def _chunk(self, walk: Walk, objective: PairObjective, run: Run) -> None:
+    def _chunk(self, walk: PairWalk, objective: PairObjective, run: Run) -> None:
         """Make two steps per row of a chunk of a stream, in stages that reach over chunks."""
         numbers, left = run.memory.numbers, 2 * objective.n_terms if walk.has_pairs else 0
         run.expected = left
@@ -88,7 +88,7 @@ class _DoublyStochastic(Solver):
             steps = min(left, size - int(numbers["position"]))
             left -= self._stage(walk, run, rule, steps, stage)
 
-    def _stage(self, walk: Walk, run: Run, rule: np.ndarray, steps: int, stage: int) -> int:
+    def _stage(self, walk: PairWalk, run: Run, rule: np.ndarray, steps: int, stage: int) -> int:
         """Make up to `steps` steps of a stage; return how many there were."""
         numbers = run.memory.numbers
         with Pass(run, lambda: self._answer(walk), length_of(rule), stage) as now:
@@ -101,7 +101,7 @@ class _DoublyStochastic(Solver):
                 now.add(made, loss)
         return now.made
 
-    def _towards_tail(self, walk: Walk, numbers: dict[str, float], rule: np.ndarray, count: int) -> int:
+    def _towards_tail(self, walk: PairWalk, numbers: dict[str, float], rule: np.ndarray, count: int) -> int:
         """Average only in the second half of a stage; return how many steps may be made until it begins."""
         left = int(numbers["size"]) // 2 - int(numbers["position"])
         if left > 0:
@@ -112,7 +112,7 @@ class _DoublyStochastic(Solver):
             walk.weights.restart_average()
         return count
 
-    def _answer(self, walk: Walk) -> np.ndarray:
+    def _answer(self, walk: PairWalk) -> np.ndarray:
         return walk.weights.last() if self.average == "last" else walk.weights.average()
 
     def _rule(self, numbers: dict[str, float], loss: MarginLoss, mu: float) -> np.ndarray:
@@ -172,7 +172,7 @@ class AdaDSG(_DoublyStochastic):
         whole("start", self.start)
         whole("stages", self.stages)
 
-    def _schedule(self, walk: Walk, objective: PairObjective, run: Run) -> None:
+    def _schedule(self, walk: PairWalk, objective: PairObjective, run: Run) -> None:
         numbers, n = run.memory.numbers, objective.n_terms
         run.expected = sum(min(self.start << stage, n) for stage in range(1, self.stages + 1))
         for _ in range(self.stages):
@@ -221,7 +221,7 @@ class DSGD(_DoublyStochastic):
         super().__post_init__()
         whole("passes", self.passes)
 
-    def _schedule(self, walk: Walk, objective: PairObjective, run: Run) -> None:
+    def _schedule(self, walk: PairWalk, objective: PairObjective, run: Run) -> None:
         numbers, n, stage = run.memory.numbers, objective.n_terms, max(run.epoch, 0) + 1
         run.expected = self.passes * n
         numbers["position"], numbers["size"] = 0.0, float(self.passes * n)

@@ -66,7 +66,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Rule:
+class StopRule:
     """When a strength is better than the best so far, and when to stop looking.
 
     Parameters
@@ -212,7 +212,7 @@ class Path:
         strengths: Iterable[float],
         starts: Sequence[np.ndarray],
         solver: Solver,
-        rule: Rule,
+        rule: StopRule,
         **budget: Any,
     ) -> None:
         """Fit one strength after another, as long as the rule allows, and keep the best."""

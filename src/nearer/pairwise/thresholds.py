@@ -19,6 +19,8 @@ _MOST_STEPS = 100
 _RECENT = 1000
 #: the least slope of a sigmoid, for scores of unit spread: higher scores are never less likely
 _LEAST_SLOPE = 1e-6
+#: keeps a Newton step finite where all probabilities are near 0 or 1
+_RIDGE = 1e-9 * np.eye(2)
 
 
 @dataclass(frozen=True)
@@ -234,17 +236,20 @@ def _sigmoid(rows: Scored) -> Sigmoid:
     weights = rows.weights / rows.weights.mean()
     guess = float(weights @ targets) / len(targets)
     found = np.array([_LEAST_SLOPE, math.log(guess / (1 - guess))])
-    value = _log_loss(found @ z, targets, weights)
+    scores = found @ z
+    value = _log_loss(scores, targets, weights)
     for _ in range(_MOST_STEPS):
-        guesses = expit(found @ z)
-        curvature = (z * (weights * guesses * (1 - guesses))) @ z.T + 1e-9 * np.eye(2)
+        guesses = expit(scores)
+        curvature = (z * (weights * guesses * (1 - guesses))) @ z.T + _RIDGE
         step = np.linalg.solve(curvature, z @ (weights * (guesses - targets)))
         size = 1.0
-        while (new := _log_loss((found - size * step) @ z, targets, weights)) > value and size > 1e-6:
+        while (
+            new := _log_loss(tried := (found - size * step) @ z, targets, weights)
+        ) > value and size > 1e-6:
             size /= 2
         if value - new < 1e-12 * len(targets):
             break
-        found, value = found - size * step, new
+        found, scores, value = found - size * step, tried, new
     slope = max(float(found[0]), _LEAST_SLOPE) / spread
     return Sigmoid(slope, float(found[1]) - slope * centre)
 

@@ -82,11 +82,13 @@ class State:
     def joined(self, rows: list[dict[str, float]], most: int | None = None) -> dict[str, np.ndarray]:
         """Return the history with these records behind it; above `most` records, every other one goes."""
         past = len(next(iter(self.history.values()), ()))
+        names = list(dict.fromkeys([*self.history, *(name for row in rows for name in row)]))
+        new = np.array([[row.get(name, np.nan) for row in rows] for name in names], dtype=float)
         columns = {}
-        for name in dict.fromkeys([*self.history, *(name for row in rows for name in row)]):
-            column = np.array([row.get(name, np.nan) for row in rows], dtype=float)
+        for name, column in zip(names, new, strict=True):
             if past:
-                column = np.concatenate([self.history.get(name, np.full(past, np.nan)), column])
+                before = self.history[name] if name in self.history else np.full(past, np.nan)
+                column = np.concatenate((before, column))
             while most is not None and len(column) > most:
                 column = column[::-2][::-1]  # the last one stays
             columns[name] = column

@@ -255,7 +255,7 @@ class Run:
     def result(self) -> Result:
         """Return the course of the run so far."""
         memory, records = self.memory, self._history()
-        history = {name: np.empty(0) for name in _COLUMNS} | records
+        history = dict(records) or {name: np.empty(0) for name in _COLUMNS}
         for name in ("epoch", "evaluations"):
             history[name] = history[name].astype(np.int64)
         return Result(

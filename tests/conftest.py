@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 
 import pytest
@@ -15,6 +16,8 @@ def torch_on_one_thread():
 
 
 def pytest_sessionstart():
-    """Import torch early in parallel runs, so that the first test that uses it runs on one thread too."""
+    """Heed ctrl-C; import torch early in parallel runs, so that the first test that uses it runs on one thread too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells set it for jobs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "PYTEST_XDIST_WORKER" in os.environ and importlib.util.find_spec("torch"):
         import torch  # noqa: F401

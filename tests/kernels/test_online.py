@@ -294,7 +294,7 @@ def test_copies_keep_answers_of_their_own(answers):
 
 def test_passes_cannot_begin_later(answers):
     online = OnlineKernel(25).partial_fit(answers[:10]).set_params(passes=2)
-    with refused(2, parameter="passes"):
+    with refused(2, "before", parameter="passes"):
         online.partial_fit(answers[10:20])
 
 

@@ -264,7 +264,7 @@ def test_labels_that_cannot_be(rare):
     with refused("class", 0, parameter="y"):
         AUCClassifier().fit(X, np.zeros(len(X), int))
     model = AUCClassifier(random_state=0).partial_fit(X[:100], y[:100])
-    with refused("'x'", "row 0", "0, 1", parameter="y"):
+    with refused("'x'", "row 0", "0, 1", "fit", parameter="y"):
         model.partial_fit(X[:2], ["x", "x"])
     with refused("label", "pairs"):
         model.score(X[:5], np.zeros(5, int))

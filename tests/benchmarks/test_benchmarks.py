@@ -19,6 +19,7 @@ sys.path.insert(
 import benchmarks.__main__ as benchmarks_main
 from benchmarks import _report, _runner, _store, _tables, _timing
 from benchmarks.__main__ import chosen, main
+from tests.refusals import refused
 
 SETTINGS = {"seeds": 3}
 
@@ -132,7 +133,7 @@ def test_rows_of_other_settings_are_not_mixed(bench):
     other = fake_experiment([])
     other.SETTINGS = {"seeds": 4}
     bench(other)
-    with pytest.raises(_store.ChangedRunError, match="other settings than now: pass --fresh"):
+    with refused("settings", "--fresh", error=_store.ChangedRunError):
         _runner.run("fake")
 
 
@@ -191,7 +192,7 @@ def test_the_page_of_an_experiment_shows_its_tables_and_circumstances(bench, tmp
 
 def test_a_page_without_results_names_the_remedy(bench):
     bench(fake_experiment([]))
-    with pytest.raises(FileNotFoundError, match="run `python -m benchmarks fake` first"):
+    with refused("python -m benchmarks fake", error=FileNotFoundError):
         _report.report("fake")
 
 

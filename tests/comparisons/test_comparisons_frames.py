@@ -73,9 +73,7 @@ class TestFrames:
 
     def test_without_pandas(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "pandas", None)
-        with pytest.raises(
-            ImportError, match=r"^to_frame needs the package 'pandas'; run: pip install pandas$"
-        ):
+        with refused("to_frame", "pip install pandas", error=ImportError):
             Comparisons([[0, 1, 2]]).to_frame()
 
     def test_columns_by_hand(self):

@@ -11,7 +11,7 @@ import pytest
 
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError, InputWarning
-from tests.refusals import refused
+from tests.refusals import refused, says
 from tests.tables import named, write_table
 
 QUESTIONS = ["cat,dog,car", "cat,bus,dog", "dog,cat,bus", "bus,car,cat"]
@@ -139,10 +139,13 @@ class TestAdvice:
 
     def test_unused_objects_that_were_chosen_are_warned_of(self, read):
         rows = "cat,dog,car,dog\ncat,bus,dog,dog\ndog,cat,bus,cat\n"
-        with pytest.warns(UserWarning, match="'x' looks like a response"):
-            read(f"anchor,near,far,x\n{rows}")
-        with pytest.warns(UserWarning, match="'x' looks like a response"):
-            read(f"i,left,right,x\n{rows}", columns={"near": "left", "far": "right"})
+        for header, options in (
+            ("anchor,near,far,x", {}),
+            ("i,left,right,x", {"columns": {"near": "left", "far": "right"}}),
+        ):
+            with pytest.warns(InputWarning) as caught:
+                read(f"{header}\n{rows}", **options)
+            says(caught[0].message, "'x'", "response", offers=["columns"])
 
     def test_other_columns_are_not_warned_of(self, read):
         rows = "cat,dog,car,{}\ncat,bus,dog,{}\ndog,cat,bus,{}\nbus,car,cat,{}\n"

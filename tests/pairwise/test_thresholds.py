@@ -8,7 +8,6 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 
-from nearer.errors import InputError
 from nearer.pairwise.thresholds import (
     CALIBRATIONS,
     CRITERIA,
@@ -17,6 +16,7 @@ from nearer.pairwise.thresholds import (
     calibrate,
     choose_threshold,
 )
+from tests.refusals import refused
 
 
 def scored(scores, positive):
@@ -111,7 +111,7 @@ def test_a_step_that_has_the_probability_is_cut_in_its_middle():
 
 
 def test_other_kinds_of_calibration_are_refused():
-    with pytest.raises(InputError, match="calibration must be one of sigmoid, isotonic, not 'platt'"):
+    with refused("'platt'", *CALIBRATIONS, parameter="calibration"):
         calibrate(scored([0.0, 1.0], [True, False]), "platt")
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from nearer._utils.optional import optional
+from tests.refusals import refused
 
 
 def test_what_is_there_is_imported():
@@ -25,5 +26,6 @@ def test_what_is_not_there_is_one_sentence():
 def test_what_is_broken_speaks_for_itself(tmp_path, monkeypatch):
     (tmp_path / "broken_package.py").write_text("import no_such_package")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_package'"):
+    with refused("no_such_package", error=ModuleNotFoundError) as caught:
         optional("broken_package", "the picture")
+    assert caught.value.name == "no_such_package"

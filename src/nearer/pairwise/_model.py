@@ -201,7 +201,7 @@ class PairwiseModel(BaseEstimator):
     def _running(self, stream: bool) -> Iterator[Setting]:
         """Yield the parameters, checked, and the run of one call of `fit` or `partial_fit`."""
         if self.callback is not None and not callable(self.callback):
-            raise InputError(f"callback must be a function or None, not {self.callback!r}")
+            raise InputError(f"must be a function or None, not {self.callback!r}", parameter="callback")
         solver = self._solver()
         if is_network(self.model) and not solver.requires <= NetworkPairs.provides:
             raise unsuited(solver, NetworkPairs)

@@ -27,7 +27,7 @@ _COLUMNS_AT_ONCE = 64
 def check_scale(value: Any) -> None:
     """Refuse anything but "auto", True and False."""
     if not (isinstance(value, bool) or (isinstance(value, str) and value == "auto")):
-        raise InputError(f'scale must be "auto", True or False, not {value!r}')
+        raise InputError(f'must be "auto", True or False, not {value!r}', parameter="scale")
 
 
 @dataclass(frozen=True)

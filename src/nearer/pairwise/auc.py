@@ -317,13 +317,17 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
         if not (
             given in CRITERIA if isinstance(given, str) else isinstance(given, Real) and np.isfinite(given)
         ):
-            raise InputError(f"threshold must be one of {', '.join(CRITERIA)} or a number, not {given!r}")
+            raise InputError(
+                f"must be one of {', '.join(CRITERIA)} or a number, not {given!r}", parameter="threshold"
+            )
         if self.calibration not in CALIBRATIONS:
             raise InputError(
-                f"calibration must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}"
+                f"must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}", parameter="calibration"
             )
         if not isinstance(self.held_out, Real) or not 0 <= self.held_out < 1:
-            raise InputError(f"held_out must be a number from 0 to below 1, not {self.held_out!r}")
+            raise InputError(
+                f"must be a number from 0 to below 1, not {self.held_out!r}", parameter="held_out"
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -84,7 +84,8 @@ def binary_classes(y: np.ndarray, remedy: str = "give rows of both") -> np.ndarr
     classes = np.unique(y)
     if len(classes) == 1:
         raise InputError(
-            f"y holds one class only, {_named(classes)}, but a pair takes a row of each of two classes: {remedy}"
+            f"holds one class only, {_named(classes)}, but a pair takes a row of each of two classes: {remedy}",
+            parameter="y",
         )
     if len(classes) > 2:
         raise InputError(
@@ -98,7 +99,7 @@ def two_classes(classes: Any) -> np.ndarray:
     """What a user says the classes are."""
     classes = np.unique(labels_of_one_kind(classes, "classes", "name both classes"))
     if len(classes) != 2:
-        raise InputError(f"classes must name two classes, not {len(classes)}: {_named(classes)}")
+        raise InputError(f"must name two classes, not {len(classes)}: {_named(classes)}", parameter="classes")
     return classes
 
 
@@ -110,8 +111,9 @@ def classes_of_stream(known: np.ndarray | None, y: np.ndarray, classes: Any) -> 
         return two_classes(classes)
     if classes is not None and not np.array_equal(two_classes(classes), known):
         raise InputError(
-            f"classes are {_named(two_classes(classes))}, but the stream began with {_named(known)}: name the same, or "
-            "leave them out"
+            f"are {_named(two_classes(classes))}, but the stream began with {_named(known)}: name the same, or "
+            "leave them out",
+            parameter="classes",
         )
     return known
 
@@ -123,8 +125,9 @@ def positive_rows(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     if strange.any():
         row = int(np.flatnonzero(strange)[0])
         raise InputError(
-            f"y holds {_named(y[row : row + 1])} in row {row}, but the classes are {_named(classes)}: give these "
-            "labels only, or fit again with the others"
+            f"holds {_named(y[row : row + 1])} in row {row}, but the classes are {_named(classes)}: give these "
+            "labels only, or fit again with the others",
+            parameter="y",
         )
     return positive
 
@@ -135,7 +138,9 @@ def checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
         return None
     groups = labels_of_one_kind(groups, "groups", "say of every row which group it is in")
     if groups.shape != (n_rows,):
-        raise InputError(f"groups has shape {groups.shape}, but X has {n_rows} rows: give one group per row")
+        raise InputError(
+            f"has shape {groups.shape}, but X has {n_rows} rows: give one group per row", parameter="groups"
+        )
     return groups
 
 

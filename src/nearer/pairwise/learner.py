@@ -345,7 +345,9 @@ class PairwiseLearner(PairwiseModel):
 
     def _check_groups(self, groups: Any) -> None:
         if groups is not None and isinstance(self.pair, str) and self.pair != "ranking":
-            raise InputError(f"groups are for pair='ranking', but pair is {self.pair!r}: leave groups out")
+            raise InputError(
+                f"are for pair='ranking', but pair is {self.pair!r}: leave groups out", parameter="groups"
+            )
 
     def _check_loaded(self) -> None:
         need(
@@ -358,11 +360,13 @@ class PairwiseLearner(PairwiseModel):
 
     def _check(self) -> None:
         if not callable(self.pair) and self.pair not in _PAIRS:
-            raise InputError(f"pair must be one of {', '.join(_PAIRS)} or a function, not {self.pair!r}")
+            raise InputError(
+                f"must be one of {', '.join(_PAIRS)} or a function, not {self.pair!r}", parameter="pair"
+            )
         if self.n_components is not None:
             whole("n_components", self.n_components)
             if self.pair != "metric":
-                raise InputError("n_components is for pair='metric': leave it out")
+                raise InputError("is for pair='metric': leave it out", parameter="n_components")
 
     def _why_no_pairs(self, groups: Any, n_rows: int) -> str:
         if n_rows == 1:

@@ -95,7 +95,9 @@ class RandomFourier:
         whole("n_components", self.n_components)
         if self.gamma != "scale":
             if isinstance(self.gamma, str):
-                raise InputError(f'gamma must be "scale" or a number above 0, not {self.gamma!r}')
+                raise InputError(
+                    f'must be "scale" or a number above 0, not {self.gamma!r}', parameter="gamma"
+                )
             positive("gamma", self.gamma)
 
     def fit(self, X: Any, rng: np.random.Generator) -> FourierMap:
@@ -235,7 +237,7 @@ def sees_to_scales(model: Any, scale: bool | str) -> bool:
 def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None, centred: bool) -> RowMap:
     if isinstance(model, list | tuple):
         if not model:
-            raise InputError("model is an empty list: name at least one kernel")
+            raise InputError("is an empty list: name at least one kernel", parameter="model")
         parts = tuple(_fit_map(part, X, rng, rows, centred) for part in model)
         sample = sample_of(X)
         scales = np.array([1 / np.sqrt(_mean_squared_distance(part(sample))) for part in parts])
@@ -248,7 +250,8 @@ def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None, ce
         return described.fit(rows(sample_of(X)), rng).after(rows)
     if isinstance(model, type):
         raise InputError(
-            f"model must be an object, not the class {model.__name__}: write {model.__name__}(...)"
+            f"must be an object, not the class {model.__name__}: write {model.__name__}(...)",
+            parameter="model",
         )
     if hasattr(model, "fit") and hasattr(model, "transform"):
         from sklearn.base import clone
@@ -257,8 +260,9 @@ def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None, ce
         columns = columns_of(features(sample_of(X)))
         return replace(features, width=len(columns.usual), shift=shift_of(columns, centred))
     raise InputError(
-        f"model must be 'linear', 'rff', a RandomFourier, a transformer, a torch module or a list of kernels, not "
-        f"{model!r}"
+        "must be 'linear', 'rff', a RandomFourier, a transformer, a torch module or a list of kernels, not "
+        f"{model!r}",
+        parameter="model",
     )
 
 

@@ -53,7 +53,7 @@ class Network:
 
     def __post_init__(self) -> None:
         if not hasattr(self.module, "state_dict"):
-            raise InputError(f"module must be a torch.nn.Module, not {self.module!r}")
+            raise InputError(f"must be a torch.nn.Module, not {self.module!r}", parameter="module")
         whole("batch_size", self.batch_size)
         positive("learning_rate", self.learning_rate)
 

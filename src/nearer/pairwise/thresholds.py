@@ -223,7 +223,7 @@ def calibrate(rows: Scored, kind: str) -> Any:
         )
         return Staircase(steps.X_thresholds_, steps.y_thresholds_)
     if kind != "sigmoid":
-        raise InputError(f"calibration must be one of {', '.join(CALIBRATIONS)}, not {kind!r}")
+        raise InputError(f"must be one of {', '.join(CALIBRATIONS)}, not {kind!r}", parameter="calibration")
     return _sigmoid(rows)
 
 

@@ -121,7 +121,7 @@ def test_no_public_class_name_occurs_twice():
 @pytest.mark.parametrize(
     ("name", "home"),
     [
-        ("Budget", "solvers/budget.py"),
+        ("Budget", "solvers/result.py"),
         ("Progress", "solvers/result.py"),
         ("Result", "solvers/result.py"),
         ("Run", "solvers/run.py"),

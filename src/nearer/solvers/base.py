@@ -13,8 +13,7 @@ from nearer._utils.runtime import interrupted, noting, one_thread
 from nearer._utils.schema import Fields, Settings
 from nearer.errors import InputError
 from nearer.objectives.base import Objective
-from nearer.solvers.budget import Budget
-from nearer.solvers.result import Result, State
+from nearer.solvers.result import Budget, Result, State
 from nearer.solvers.run import Callback, Run, Stop
 
 #: the protocol of the objectives that a solver minimises

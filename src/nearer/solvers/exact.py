@@ -17,9 +17,8 @@ from nearer.errors import InputError
 from nearer.losses.margins import HingeLoss
 from nearer.objectives.all_pairs import AllPairs
 from nearer.solvers.base import Solver, minimise
-from nearer.solvers.budget import Budget
 from nearer.solvers.newton import Along, Move, Product, newton_step
-from nearer.solvers.result import Progress
+from nearer.solvers.result import Budget, Progress
 from nearer.solvers.run import Run
 
 #: most features whose second moments are written down: their eigenvectors take about a second

@@ -16,8 +16,7 @@ import numpy as np
 
 from nearer._utils.runtime import interrupted
 from nearer.objectives.parameters import OneArray, Parameters
-from nearer.solvers.budget import Budget
-from nearer.solvers.result import STOP_REASONS, Progress, Result, State
+from nearer.solvers.result import STOP_REASONS, Budget, Progress, Result, State
 
 Callback = Callable[[Progress], object]
 #: given this process's reason to stop or None, return the reason that all processes share

@@ -38,18 +38,7 @@ from nearer.losses import LOSSES, TSTE, Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
 from nearer.objectives import PointObjective
-from nearer.solvers import (
-    LBFGS,
-    SOLVERS,
-    SVRG,
-    Adam,
-    Budget,
-    Phases,
-    Result,
-    Run,
-    Solver,
-    StabilizedBB,
-)
+from nearer.solvers import LBFGS, SOLVERS, SVRG, Adam, Budget, Phases, Result, Run, Solver, StabilizedBB
 from nearer.solvers import find as find_solver
 from nearer.solvers.path import LEAST_COMPARISONS, Choice
 from nearer.solvers.run import Callback

@@ -32,6 +32,7 @@ from nearer.comparisons.store import check_numbers
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.objectives import PointObjective
+from nearer.objectives.base import Objective
 from nearer.solvers import Budget, Progress, Result, Run, Solver, minimise
 from nearer.solvers.run import Callback
 
@@ -75,12 +76,12 @@ class Fit:
         )
 
     def minimise(
-        self, solver: Solver, objective: Any, x: np.ndarray, budget: Budget | None = None
+        self, solver: Solver, objective: Objective, x: np.ndarray, budget: Budget | None = None
     ) -> tuple[np.ndarray, Result]:
         """Run a solver within what is left of the budget."""
         return minimise(solver, objective, x, budget=budget, rng=self.rng, run=self.run)
 
-    def no_run(self, objective: Any, x: np.ndarray, reason: str) -> Result:
+    def no_run(self, objective: Objective, x: np.ndarray, reason: str) -> Result:
         """Return the result of a fit that was ended before its solver began."""
         part = self.run.part()
         part.stop_reason, part.evaluations = reason, self.run.evaluations

@@ -40,7 +40,9 @@ class _DoublyStochastic(Solver):
             positive("step", self.step)
         for name, known in (("average", ("weighted", "tail", "last")), ("walk", ("ordered", "random"))):
             if getattr(self, name) not in known:
-                raise InputError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
+                raise InputError(
+                    f"must be one of {', '.join(known)}, not {getattr(self, name)!r}", parameter=name
+                )
         whole("buffer", self.buffer)
 
     requires: ClassVar[frozenset[str]] = frozenset({"pair_walk", "loss", "regularization", "stream"})

@@ -93,7 +93,7 @@ class OrdinalEmbedding(BaseEstimator):
         "adam", "batch" or "lbfgs".
     init : {"auto", "spectral", "random"} or array of shape (n_objects, n_components)
         Where to start. "auto" is spectral up to three dimensions and random above. An array without spread in some
-        direction, such as a column of zeros, gets a thousandth of its size there; the fit would never use that
+        direction, such as a column of zeros, gets a few thousandths of its size there; the fit would never use that
         direction otherwise.
     n_init : int
         Number of starts. The fit with the smallest objective is kept. All but the first are random.

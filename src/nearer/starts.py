@@ -23,7 +23,7 @@ _LOW_DIMENSION = 3
 #: seconds per comparison and per object that the matrix of a spectral start takes, on a slow machine
 _MATRIX_SECONDS = 2e-6
 #: relative to the longest direction of given points: lengths below the first count as missing, and get the second
-_FLAT, _NUDGE = 1e-7, 1e-3
+_FLAT, _NUDGE = 1e-7, 3e-3
 
 
 class _TooLong(Exception):  # noqa: N818 - a spent budget, not an error
@@ -42,7 +42,7 @@ def starting_points(
 ) -> np.ndarray:
     """Return the points to start from, at the scale where the loss has its curvature (an array keeps its own scale).
 
-    An array without spread in some direction, such as a column of zeros, gets a thousandth of its size there:
+    An array without spread in some direction, such as a column of zeros, gets a few thousandths of its size there:
     otherwise no descent would ever use that direction. It is refused if its squares overflow or vanish in
     `dtype`, the precision of the fit. A spectral start that takes longer than `seconds` is replaced by a random one.
     """

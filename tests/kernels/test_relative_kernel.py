@@ -317,7 +317,7 @@ def test_ctrl_c_keeps_the_best_so_far(penalty):
 
     def interrupt(progress):
         seen.append(progress.stage)
-        if len(seen) == 150:
+        if len(seen) == 200:
             raise KeyboardInterrupt
 
     model = RelativeKernel(trace_penalty=penalty, tol=1e-9, random_state=0, callback=interrupt).fit(data()[0])

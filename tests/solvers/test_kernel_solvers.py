@@ -165,9 +165,9 @@ def test_without_a_penalty_it_ends_where_the_objective_stands_still(solver, loss
 def test_answers_that_all_hold_leave_no_loss():
     f = GramObjective(datasets.planted(8, 2, 60, random_state=0)[0], losses.GNMDS())
     X, result = solved(AcceleratedProximalGradient(), f)
-    assert result.objective == 0
+    assert 0 <= result.objective < 1e-12
     assert result.stop_reason == "tolerance"
-    assert f.mean_loss(f.distances(X)) == 0
+    assert f.mean_loss(f.distances(X)) < 1e-12
 
 
 @EVERY

@@ -1,5 +1,7 @@
 """L-BFGS compared with the textbook's recursion, with scipy, and on functions that are hard to search."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
@@ -46,7 +48,7 @@ def test_pairs_without_curvature_are_left_out():
     np.testing.assert_array_equal(kept.direction(np.array([1.0, 2.0])), [-1.0, -2.0])
 
 
-class Ended(Exception):
+class EndedError(Exception):
     pass
 
 
@@ -60,12 +62,10 @@ def descended(function, x, most=200, tol=1e-12):
     def record(at, value, length):
         values.append(value)
         if len(values) >= most or value < tol:
-            raise Ended
+            raise EndedError
 
-    try:
-        x, _ = descend(counted, x, record)
-    except Ended:
-        pass
+    with suppress(EndedError):
+        descend(counted, x, record)
     return np.array(values), len(evaluations)
 
 

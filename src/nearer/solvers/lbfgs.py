@@ -94,12 +94,10 @@ def descend(
                 break
             pairs.clear()
             continue
-        step, after = found
-        np.subtract(after.x, at.x, out=direction)
-        at.gradient[:] = after.gradient - at.gradient  # its last use
-        pairs.add(direction, at.gradient)
-        at = after
-        record(at.x.reshape(shape), at.value, math.sqrt(_inner(direction, direction)))
+        step = np.subtract(found.x, at.x, out=direction)
+        pairs.add(step, found.gradient - at.gradient)
+        at = found
+        record(at.x.reshape(shape), at.value, math.sqrt(_inner(step, step)))
         iteration += 1
     return at.x.reshape(shape), math.isfinite(at.value) and math.isfinite(slope)
 
@@ -181,8 +179,8 @@ class Pairs:
 
 def _search(
     value_and_gradient: ValueAndGradient, at: _Point, direction: np.ndarray, slope: float, step: float
-) -> tuple[float, _Point] | None:
-    """Return a step that fulfils Wolfe's conditions, and where it leads; None if there is none."""
+) -> _Point | None:
+    """Return where a step that fulfils Wolfe's conditions leads; None if there is none."""
     low, low_value, low_slope = 0.0, at.value, slope
     high, high_value, high_slope = math.inf, math.inf, math.inf
     for _ in range(_MOST_TRIALS):
@@ -194,7 +192,7 @@ def _search(
         elif rise < _SLOPE_LEFT * slope:
             low, low_value, low_slope = step, value, rise
         else:
-            return step, _Point(x, value, gradient)
+            return _Point(x, value, gradient)
         if high == math.inf:  # where a line through both slopes is zero
             share = slope / (slope - rise) if rise > slope else math.inf
             step *= min(max(share, _LONGER[0]), _LONGER[1])

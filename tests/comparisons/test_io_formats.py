@@ -230,7 +230,7 @@ MEASURE = """
 import resource, sys
 import pyarrow.compute, pyarrow.csv
 from nearer import Comparisons
-import nearer.comparisons.files.csv, nearer.comparisons.files.formats
+import nearer.comparisons.files.csv, nearer.comparisons.files.opening
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
 c = Comparisons.read(sys.argv[1])

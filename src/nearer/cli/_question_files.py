@@ -39,8 +39,7 @@ def read_questions(
     first_index: int | None = None,
 ) -> QuestionTable:
     """QuestionTable about the objects of a model; answers that are there as well are kept but not looked at."""
-    from nearer.comparisons.files.formats import format_of
-    from nearer.comparisons.files.opening import reading
+    from nearer.comparisons.files.opening import format_of, reading
 
     kind = format_of(path)
     if kind == "npz":

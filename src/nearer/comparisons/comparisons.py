@@ -143,7 +143,7 @@ class Comparisons(Builders, Operations):
         ...     Comparisons.read(path)
         Comparisons(1 triplet, 3 objects, names)
         """
-        from nearer.comparisons.files.formats import read_fields
+        from nearer.comparisons.files.opening import read_fields
 
         return cls._of(
             read_fields(
@@ -177,7 +177,7 @@ class Comparisons(Builders, Operations):
         anchor,near,far
         cat,dog,car
         """
-        from nearer.comparisons.files.formats import write_fields
+        from nearer.comparisons.files.opening import write_fields
 
         write_fields(self._fields, path)
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from nearer._utils.files import replacing
 from nearer._utils.schema import Parts, Saved, check_whole
-from nearer.comparisons.files.formats import FORMATS
+from nearer.comparisons.files.opening import FORMATS
 from nearer.errors import InputError, ModelFileError
 from nearer.registry import BY_NAME, estimator_class
 from nearer.saving.archive import DAMAGE, Archive, write_archive

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from nearer.cli import app
-from nearer.cli._commands import Commands, sentence
+from nearer.cli import Commands, app, sentence
 
 
 def assert_one_sentence(result, *parts):

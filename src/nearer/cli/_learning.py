@@ -16,7 +16,7 @@ from nearer.errors import InputError
 from nearer.registry import BY_MODEL, estimator_class
 
 if TYPE_CHECKING:
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
     from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel
@@ -71,7 +71,7 @@ def continued_model(
 
 def learn(estimator: Model, train: Comparisons, about: str) -> Outcome:
     """Fit or continue; ctrl-C ends it early and is raised only if nothing was learned."""
-    from nearer._fitting.models import is_kernel, is_online
+    from nearer._fitting import is_kernel, is_online
 
     if is_online(estimator):
         return _learn_online(estimator, train)
@@ -96,7 +96,7 @@ def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparison
 
 
 def _learn_online(estimator: OnlineKernel, answers: Comparisons) -> Outcome:
-    from nearer._fitting.fit import that_count
+    from nearer._fitting import that_count
     from nearer._utils.runtime import compiling
 
     answers = that_count(answers)
@@ -121,7 +121,7 @@ def facts_about(
     estimator: Model, outcome: Outcome, train: Comparisons, test: Comparisons | None, dim: int
 ) -> dict[str, Any]:
     """Return the scores of a model and how it was found, for machines."""
-    from nearer._fitting.models import is_kernel, is_online, map_of, n_objects_of, share_on_map
+    from nearer._fitting import is_kernel, is_online, map_of, n_objects_of, share_on_map
 
     facts: dict[str, Any] = {
         "class": type(estimator).__name__,
@@ -184,7 +184,7 @@ def _what_was_found(facts: dict[str, Any], estimator: Model) -> list[tuple[str, 
 
 
 def _time(estimator: Model, outcome: Outcome) -> str:
-    from nearer._fitting.models import STOP_REASONS, effort, is_online, of_it_compiling
+    from nearer._fitting import STOP_REASONS, effort, is_online, of_it_compiling
 
     if is_online(estimator):
         return readable_seconds(outcome.seconds) + of_it_compiling(outcome.compile_seconds)

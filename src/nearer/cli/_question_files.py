@@ -15,7 +15,7 @@ from nearer.errors import InputError, Place
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
     from nearer.comparisons.files.csv import CsvSource
 

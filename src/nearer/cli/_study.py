@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._commands import INTERRUPTED, complain
 from nearer.cli._options import refuse_idle
-from nearer.cli._output import check_outputs, check_picture, show, write_all
+from nearer.cli._output import INTERRUPTED, check_outputs, check_picture, complain, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from nearer.cli._output import left_out, percent, show
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
 
 
@@ -42,7 +42,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Score a saved model on answers: the fraction it predicts correctly."""
-    from nearer._fitting.models import warn_of_chance
+    from nearer._fitting import warn_of_chance
 
     estimator = load_model(model)
     read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.cli._commands import INTERRUPTED, complain
 from nearer.cli._fit_options import (
     DEFAULT_MODEL,
     L2,
@@ -49,12 +48,12 @@ from nearer.cli._options import (
     read_answers,
     refuse_idle,
 )
-from nearer.cli._output import check_outputs, check_page, output_file, show
+from nearer.cli._output import INTERRUPTED, check_outputs, check_page, complain, output_file, show
 from nearer.errors import InputError, Suggestion
 from nearer.registry import BY_MODEL
 
 if TYPE_CHECKING:
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
 
 _HELD_OUT = 0.2
@@ -115,7 +114,7 @@ def fit(
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
-    from nearer._fitting.models import silent_trials
+    from nearer._fitting import silent_trials
     from nearer.comparisons.store import check_numbers, n_uncompared
     from nearer.saving import save
 
@@ -201,7 +200,7 @@ def _report(
 
 def _at_chance(facts: dict[str, Any], test: Comparisons | None, title: str) -> bool | None:
     """Return whether the held-out answers are guessed at best, with a warning; None if none were held out."""
-    from nearer._fitting.models import warn_of_chance
+    from nearer._fitting import warn_of_chance
 
     if test is None:
         return None

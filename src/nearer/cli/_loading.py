@@ -98,6 +98,23 @@ def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Compariso
     return found
 
 
+def continued_model(
+    path: Path, answers: Path, read: Callable[..., Comparisons], dim: int
+) -> tuple[OnlineKernel, Comparisons, int]:
+    """Return a saved online kernel grown to the objects of further answers, these, and the number of new objects."""
+    estimator = load_online(path)
+    known = about_model(estimator)["n_objects"]
+    comparisons = read_more(estimator, answers, read)
+    n_objects = about_model(estimator)["n_objects"]
+    check_dim(dim, n_objects)
+    if comparisons.shape[1] == 4 and estimator.rank is None and estimator.direction != "minimal":
+        raise InputError(
+            f"{answers}: these are quadruplets, but {path} began with triplets: continue with triplets, or start a "
+            "new model"
+        )
+    return estimator, comparisons, n_objects - known
+
+
 def about_model(estimator: Model) -> dict[str, Any]:
     """Return the names and the number of a model's objects, as readers take them."""
     from nearer._fitting import n_objects_of

@@ -27,7 +27,7 @@ def demo(
 ) -> None:
     """Draw the map of Europe from 2,000 noisy answers, next to metric MDS and the true map."""
     from nearer._fitting import effort
-    from nearer.cli._learning import fit_with_bar
+    from nearer.cli.fit import fit_with_bar
     from nearer.datasets import cities, triplets_from_distances
     from nearer.metrics import procrustes_distance, triplet_error
     from nearer.ordinal import OrdinalEmbedding

@@ -14,45 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer._utils.text import counted, readable_seconds
-from nearer.cli._fit_options import (
-    DEFAULT_MODEL,
-    L2,
-    Jobs,
-    MaxEpochs,
-    MaxSeconds,
-    MaxStep,
-    Passes,
-    Rank,
-    Restarts,
-    SolverName,
-    Start,
-    StepName,
-    Tol,
-    TracePenalty,
-    UpdateName,
-    WhichLoss,
-    WhichModel,
-    WhichSolver,
-    WhichStep,
-    WhichUpdate,
-)
+from nearer.cli import _fit_options as settings
+from nearer.cli import _options as options
 from nearer.cli._loading import check_dim, continued_model
-from nearer.cli._options import (
-    AnswersFile,
-    AsJson,
-    Columns,
-    FirstIndex,
-    Force,
-    Header,
-    Invalid,
-    InvalidRows,
-    ResponseCodes,
-    ResponseCoding,
-    Seed,
-    ZeroMeans,
-    read_answers,
-    refuse_idle,
-)
 from nearer.cli._output import (
     INTERRUPTED,
     check_outputs,
@@ -80,7 +44,7 @@ _COUNTS = ("n_seen", "n_steps", "n_projections", "n_skipped", "n_negative")
 
 def fit(
     context: typer.Context,
-    answers: AnswersFile,
+    answers: options.AnswersFile,
     out: Annotated[
         Path | None,
         typer.Option("--out", show_default="model.nearer, or that of --start", help="The model to write."),
@@ -89,11 +53,11 @@ def fit(
         Path | None,
         typer.Option("--report", show_default=False, help="Also write an HTML page about the fit."),
     ] = None,
-    model: WhichModel = DEFAULT_MODEL,
+    model: settings.WhichModel = settings.DEFAULT_MODEL,
     dim: Annotated[
         int, typer.Option("--dim", min=1, help="Dimensions of the map, also of one drawn from a kernel.")
     ] = 2,
-    loss: WhichLoss = None,
+    loss: settings.WhichLoss = None,
     test_size: Annotated[
         float | None,
         typer.Option(
@@ -104,30 +68,30 @@ def fit(
             help="Share held out for the score; 0 fits to all.",
         ),
     ] = None,
-    solver: WhichSolver = SolverName.auto,
-    l2: L2 = "auto",
-    restarts: Restarts = 1,
-    jobs: Jobs = 1,
-    trace_penalty: TracePenalty = None,
-    rank: Rank = None,
-    start: Start = None,
-    update: WhichUpdate = UpdateName.passive_aggressive,
-    step: WhichStep = StepName.constant,
-    max_step: MaxStep = None,
-    passes: Passes = 1,
-    max_epochs: MaxEpochs = None,
-    max_seconds: MaxSeconds = None,
-    tol: Tol = 1e-3,
-    columns: Columns = None,
-    header: Header = None,
-    coding: ResponseCoding = None,
-    zero: ZeroMeans = None,
-    codes: ResponseCodes = None,
-    first_index: FirstIndex = None,
-    invalid: InvalidRows = Invalid.error,
-    force: Force = False,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    solver: settings.WhichSolver = settings.SolverName.auto,
+    l2: settings.L2 = "auto",
+    restarts: settings.Restarts = 1,
+    jobs: settings.Jobs = 1,
+    trace_penalty: settings.TracePenalty = None,
+    rank: settings.Rank = None,
+    start: settings.Start = None,
+    update: settings.WhichUpdate = settings.UpdateName.passive_aggressive,
+    step: settings.WhichStep = settings.StepName.constant,
+    max_step: settings.MaxStep = None,
+    passes: settings.Passes = 1,
+    max_epochs: settings.MaxEpochs = None,
+    max_seconds: settings.MaxSeconds = None,
+    tol: settings.Tol = 1e-3,
+    columns: options.Columns = None,
+    header: options.Header = None,
+    coding: options.ResponseCoding = None,
+    zero: options.ZeroMeans = None,
+    codes: options.ResponseCodes = None,
+    first_index: options.FirstIndex = None,
+    invalid: options.InvalidRows = options.Invalid.error,
+    force: options.Force = False,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
 ) -> None:
     """Fit a map or a kernel to answers, score it on a held-out part and save it.
 
@@ -141,7 +105,7 @@ def fit(
     out = output_file(out or start, "model.nearer", force=force)
     check_outputs([out, report], inputs=[answers])
     check_page(report)
-    read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
+    read = partial(options.read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     n_new = 0
     if start is not None:
         estimator, comparisons, n_new = continued_model(start, answers, read, dim)
@@ -179,11 +143,13 @@ def _check_settings(context: typer.Context, model: str, start: Path | None) -> N
     del models_with["dim"]  # every model is drawn in this many dimensions
     if start is not None:
         settled = [*models_with, *(["model"] if model != "online" else [])]
-        refuse_idle(context, (True, settled, f"was settled when {start} began: leave it or --start out"))
+        options.refuse_idle(
+            context, (True, settled, f"was settled when {start} began: leave it or --start out")
+        )
         return
     for option, models in models_with.items():
         advice = f"is for --model {' or '.join(models)}, not {model}: leave it out"
-        refuse_idle(context, (model not in models, [option], advice))
+        options.refuse_idle(context, (model not in models, [option], advice))
 
 
 def _report(

@@ -20,7 +20,13 @@ def write_table(path, text):
     frame = pd.DataFrame(rows, columns=header)
     for column in frame:
         frame[column] = numbers_or_text(frame[column])
-    if path.suffix == ".parquet":
+    return write_frame(path, frame)
+
+
+def write_frame(path, frame):
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
         frame.to_parquet(path)
     else:
         path.write_text("".join(json.dumps(record) + "\n" for record in frame.to_dict("records")))

@@ -291,7 +291,7 @@ class TestCities:
 
 def test_the_seed_of_the_data_does_not_start_a_fit_at_the_answer():
     """The same seed for data and fit is what people write; the two must not share their draws."""
-    from nearer._utils.random import generator
+    from nearer._utils.validation import generator
 
     points = datasets.planted(20, 5, 100, random_state=7).embedding
     start = generator(7).normal(size=points.shape)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._fitting.fit import Fit
+from nearer._fitting import Fit
 from nearer.losses import Loss
 from nearer.metrics import triplet_error
 from nearer.solvers import LBFGS, Adam, Solver

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import (
+from nearer._fitting import (
     FITTED,
     PARAMS,
     Fit,
@@ -22,14 +22,13 @@ from nearer._fitting.fit import (
     check_resolved,
     known_to,
     that_count,
+    warn_of_trials,
     watched,
 )
-from nearer._fitting.models import warn_of_trials
 from nearer._utils.arrays import compared_distances, first_pair_nearer
-from nearer._utils.random import RandomState, generator
 from nearer._utils.runtime import compiling, one_thread
 from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text
-from nearer._utils.validation import not_negative, whole
+from nearer._utils.validation import RandomState, generator, not_negative, whole
 from nearer.calibration import CLOSER, STRENGTHS, choose
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import joined

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearer import __version__
-from nearer._fitting.models import STOP_REASONS, at_chance, effort, is_kernel, is_online, map_of, share_on_map
+from nearer._fitting import STOP_REASONS, at_chance, effort, is_kernel, is_online, map_of, share_on_map
 from nearer._utils.files import replacing
 from nearer._utils.text import counted, readable_seconds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
     from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from nearer._fitting.fit import as_comparisons
-from nearer._fitting.models import silent_trials, warn_of_trials
-from nearer._utils.random import generator
+from nearer._fitting import as_comparisons, silent_trials, warn_of_trials
 from nearer._utils.text import warn
-from nearer._utils.validation import whole
+from nearer._utils.validation import generator, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.ordinal import OrdinalEmbedding

@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,15 +15,34 @@ from typer.testing import CliRunner
 from nearer.cli import app
 
 
+def _words(arguments):
+    """Return the words of a command: of one text, as a shell would, or of one argument each."""
+    return shlex.split(arguments[0]) if len(arguments) == 1 else [str(argument) for argument in arguments]
+
+
+def assert_one_sentence(result, *parts):
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("nearer: ")
+    assert result.stderr.count("\n") == 1
+    assert [part for part in parts if str(part) not in result.stderr] == []
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Run the command in process, in an empty folder; gives exit_code, stdout and stderr."""
+    """Run the command in process, in an empty folder; gives exit_code, stdout and stderr.
+
+    `exits` is the code to expect; a refusal (2) is one sentence on stderr that `says` these parts, and nothing else.
+    """
     monkeypatch.chdir(tmp_path)
 
-    def run_in_process(*arguments):
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments], prog_name="nearer")
+    def run_in_process(*arguments, exits=None, says=()):
+        result = CliRunner().invoke(app, _words(arguments), prog_name="nearer")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
+        assert exits in (None, result.exit_code), result.output
+        if exits == 2:
+            assert_one_sentence(result, *says)
         return result
 
     return run_in_process
@@ -33,7 +53,7 @@ def process(tmp_path):
     """Run the command as a real process in an empty folder."""
 
     def run_process(*arguments, **options):
-        command = [sys.executable, "-m", "nearer", *map(str, arguments)]
+        command = [sys.executable, "-m", "nearer", *_words(arguments)]
         options = {"capture_output": True, "text": True, "cwd": tmp_path, "timeout": 120, **options}
         return subprocess.run(command, check=False, **options)
 
@@ -73,7 +93,7 @@ def start(tmp_path):
 
     def start_process(*arguments):
         screen = Screen()
-        command = [sys.executable, "-m", "nearer", *map(str, arguments)]
+        command = [sys.executable, "-m", "nearer", *_words(arguments)]
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
         streams = {"stdout": subprocess.PIPE, "stderr": screen.theirs, "text": True}
         one = subprocess.Popen(command, cwd=tmp_path, env=environment, preexec_fn=_heed_ctrl_c, **streams)
@@ -105,16 +125,7 @@ def fitted(tmp_path_factory, named_answers):
     folder = tmp_path_factory.mktemp("fitted")
     answers = folder / "answers.csv"
     answers.write_text(named_answers, encoding="utf-8")
-    arguments = [
-        "fit",
-        str(answers),
-        "--out",
-        str(folder / "model.nearer"),
-        "--max-epochs",
-        "30",
-        "--loss",
-        "ste",
-    ]
-    result = CliRunner().invoke(app, arguments)
+    arguments = f"fit {answers} --out {folder / 'model.nearer'} --max-epochs 30 --loss ste"
+    result = CliRunner().invoke(app, arguments.split())
     assert result.exit_code == 0, result.output
     return folder

@@ -20,8 +20,7 @@ def noise(tmp_path):
 
 @pytest.mark.parametrize("model", ["embedding", "kernel", "online"])
 def test_fit(run, noise, model):
-    result = run("fit", noise, "--model", model, "--json", "--report", "report.html")
-    assert result.exit_code == 0
+    result = run("fit", noise, "--model", model, "--json", "--report", "report.html", exits=0)
     assert result.stderr.count("\n") == 1
     assert "noise.csv: the held-out accuracy" in result.stderr
     assert "guessing" in result.stderr

@@ -18,8 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_demo_draws_europe(run, tmp_path):
-    result = run("demo")
-    assert result.exit_code == 0, result.stderr
+    result = run("demo", exits=0)
     assert str(tmp_path / "nearer-demo.html") in result.stdout
     assert "held-out accuracy" in result.stdout
     page = (tmp_path / "nearer-demo.html").read_text(encoding="utf-8")
@@ -28,11 +27,11 @@ def test_demo_draws_europe(run, tmp_path):
 
 
 def test_demo_numbers(run):
-    facts = json.loads(run("demo", "--out", "demo.html", "--json").stdout)
+    facts = json.loads(run("demo --out demo.html --json").stdout)
     assert facts["n_train"] == 2000
     assert 0.9 < facts["test_accuracy"] <= 1
     assert facts["procrustes_distance_mds"] < facts["procrustes_distance"] < 0.05
-    again = json.loads(run("demo", "--out", "demo.html", "--json").stdout)
+    again = json.loads(run("demo --out demo.html --json").stdout)
     times = {"seconds": 0, "compile_seconds": 0}
     assert {**again, **times} == {**facts, **times}
     other = json.loads(run("demo", "--out", "demo.html", "--json", "--seed", 1).stdout)
@@ -51,8 +50,7 @@ def test_ctrl_c_in_a_demo_writes_nothing(run, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("command", [name for name in EXAMPLES if name != "nearer"])
 def test_help_shows_the_examples(run, command):
-    result = run(command, "--help")
-    assert result.exit_code == 0
+    result = run(command, "--help", exits=0)
     shown = "".join(result.stdout.split())
     for example in EXAMPLES[command]:
         assert "".join(example.split()) in shown
@@ -66,14 +64,13 @@ def test_every_example_runs(run, tmp_path, named_answers, example):
     (tmp_path / "labels.csv").write_text(f"object,label\n{labels}\n")
     if not example.startswith("nearer fit"):
         run("fit", "answers.csv", "--out", "model.nearer", "--max-epochs", 3)
-    run("convert", "answers.csv", "answers.jsonl")
+    run("convert answers.csv answers.jsonl")
     if "--start" in example:
         (tmp_path / "more-answers.csv").write_text("anchor,near,far\nthing1,thing2,thing3\n")
         run("fit", "answers.csv", "--model", "online", "--out", "online.nearer", "--test-size", 0.9)
     arguments = shlex.split(example.partition(">")[0])
     assert arguments[0] == "nearer"
-    result = run(*arguments[1:])
-    assert result.exit_code == 0, result.stderr
+    run(*arguments[1:], exits=0)
 
 
 def documented_commands():
@@ -97,7 +94,7 @@ def test_fit_help_names_every_loss_and_solver(run):
 
     assert {loss.value for loss in LossName} == {*LOSSES, "auto"}
     assert {solver.value for solver in SolverName} == set(fitting(PointObjective))
-    shown = "".join(run("fit", "--help").stdout.replace("│", "").split())
+    shown = "".join(run("fit --help").stdout.replace("│", "").split())
     for choices in (LossName, SolverName):
         assert ",".join(choices) in shown
 

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.cli.conftest import assert_one_sentence
+
 QUESTIONS = b"anchor,a,b\nthing1,thing2,thing3\n"
 RECORD = b'{"anchor": "thing1", "a": "thing2", "b": "thing3"}\n'
 BOMB = gzip.compress(b"\n" * (70 << 20), 1)
@@ -25,19 +27,12 @@ FILES = {
 }
 
 
-def assert_one_sentence(result, name):
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith(f"nearer: {name}")
-
-
 @pytest.mark.parametrize("command", ["predict", "evaluate", "fit", "convert"])
 @pytest.mark.parametrize("name", FILES)
 def test_hostile_tables(run, fitted, tmp_path, command, name):
     (tmp_path / name).write_bytes(FILES[name])
     arguments = {"fit": [name], "convert": [name, "out.csv"]}.get(command, [fitted / "model.nearer", name])
-    assert_one_sentence(run(command, *arguments), name)
+    assert_one_sentence(run(command, *arguments), f"nearer: {name}")
     assert os.listdir(tmp_path) == [name]
 
 
@@ -51,7 +46,7 @@ def test_questions_in_a_damaged_parquet_file(run, fitted, tmp_path):
         result = run("predict", fitted / "model.nearer", "q.parquet")
         assert result.exit_code in (0, 2)
         if result.exit_code:
-            assert_one_sentence(result, "q.parquet")
+            assert_one_sentence(result, "nearer: q.parquet")
             n_refused += 1
     assert n_refused > 10
 
@@ -63,10 +58,10 @@ def test_questions_in_a_damaged_parquet_file(run, fitted, tmp_path):
 def test_hostile_labels(run, fitted, tmp_path, content):
     (tmp_path / "labels.csv").write_bytes(content)
     result = run("plot", fitted / "model.nearer", "--labels", "labels.csv", "--out", "map.png")
-    assert_one_sentence(result, "labels.csv")
+    assert_one_sentence(result, "nearer: labels.csv")
 
 
 def test_pipes_are_refused_as_input(run, fitted, tmp_path):
     os.mkfifo(tmp_path / "q.csv")
-    assert_one_sentence(run("fit", "q.csv"), "q.csv")
-    assert_one_sentence(run("predict", fitted / "model.nearer", "q.csv"), "q.csv")
+    assert_one_sentence(run("fit q.csv"), "nearer: q.csv")
+    assert_one_sentence(run("predict", fitted / "model.nearer", "q.csv"), "nearer: q.csv")

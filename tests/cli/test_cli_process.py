@@ -44,17 +44,17 @@ def test_from_nothing_to_a_picture(process, tmp_path):
     )
     assert (fitted.returncode, fitted.stderr) == (0, "")
     assert json.loads(fitted.stdout)["test_accuracy"] > 0.8
-    evaluated = process("evaluate", "model.nearer", "answers.csv", "--json")
+    evaluated = process("evaluate model.nearer answers.csv --json")
     assert (evaluated.returncode, evaluated.stderr) == (0, "")
     assert json.loads(evaluated.stdout)["accuracy"] > 0.8
-    plotted = process("plot", "model.nearer", "--out", "map.png")
+    plotted = process("plot model.nearer --out map.png")
     assert (plotted.returncode, plotted.stderr) == (0, "")
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
 def test_bad_input_exits_with_2_and_one_sentence(process):
-    failed = process("fit", "nowhere.csv")
+    failed = process("fit nowhere.csv")
     assert failed.returncode == 2
     assert failed.stdout == ""
     assert failed.stderr.startswith("nearer: nowhere.csv")
@@ -81,7 +81,7 @@ def test_a_reader_that_goes_away_is_no_error(process, fitted):
 def test_ctrl_c_before_the_fit_writes_nothing(start, tmp_path, named_answers):
     header, _, rows = named_answers.partition("\n")
     (tmp_path / "slow.csv").write_text(f"{header}\n{rows * 3000}")
-    fit = start("fit", "slow.csv")
+    fit = start("fit slow.csv")
     while not reads(fit.pid, tmp_path / "slow.csv"):
         assert fit.poll() is None
         time.sleep(0.001)

@@ -208,7 +208,7 @@ def test_messages_lead_to_what_people_answered(run, tmp_path, name):
 )
 def test_what_is_beyond_doubt_needs_no_option(run, tmp_path, name):
     (tmp_path / "answers.csv").write_text(FILES[name])
-    result = run("convert", "answers.csv", "out.tsv")
+    result = run("convert answers.csv out.tsv")
     assert (result.exit_code, result.stderr) == (0, "")
 
 
@@ -229,8 +229,7 @@ def test_options_taken_for_answers_are_warned_of(run, tmp_path, cells):
         else answers("reference,left,right,key", *cells.split())
     )
     (tmp_path / "answers.csv").write_text(text)
-    result = run("convert", "answers.csv", "out.tsv", "--columns", "anchor=reference,near=left,far=right")
-    assert result.exit_code == 0
+    result = run("convert answers.csv out.tsv --columns anchor=reference,near=left,far=right", exits=0)
     assert result.stderr.count("\n") == 1
     assert "looks like a response" in result.stderr
     (option, words), *more = offered(result.stderr)
@@ -242,20 +241,21 @@ def test_options_taken_for_answers_are_warned_of(run, tmp_path, cells):
 
 def test_reversal_is_never_offered_without_words(run, tmp_path):
     (tmp_path / "answers.csv").write_text(FILES["from zero"])
-    message = run("convert", "answers.csv", "out.tsv").stderr
+    message = run("convert answers.csv out.tsv").stderr
     by_option = {" ".join(option): words for option, words in offered(message)}
     assert "0 stands for 'a' and 1 for 'b'" in by_option["--codes first=0,second=1"]
     assert "1 says that 'a' is nearer and 0 that 'b' is" in by_option["--zero second"]
     assert "nobody can tell" in by_option["--zero undecided"]
-    refused = run("convert", "answers.csv", "out.tsv", "--coding", "position")
-    assert refused.exit_code == 2
-    assert "--codes first=0,second=1" in refused.stderr
+    run(
+        "convert answers.csv out.tsv --coding position",
+        exits=2,
+        says=["--codes first=0,second=1"],
+    )
 
 
 def test_codes(run, tmp_path):
     (tmp_path / "answers.csv").write_text(FILES["chosen"])
-    good = run("convert", "answers.csv", "out.csv", "--codes", "first=F, second=j")
-    assert good.exit_code == 0
+    run("convert answers.csv out.csv --codes 'first=F, second=j'", exits=0)
     for codes, part in [
         ("first=f", "second"),
         ("first=f,second=f", "--codes has 'f' for two answers"),
@@ -263,21 +263,20 @@ def test_codes(run, tmp_path):
         ("first=f,second=j,third=k", "third"),
         ("f,j", "write answer=code pairs"),
     ]:
-        bad = run("convert", "answers.csv", "out.csv", "--codes", codes)
-        assert bad.exit_code == 2
-        assert part in bad.stderr
-    both = run("convert", "answers.csv", "out.csv", "--codes", "first=f,second=j", "--zero", "second")
-    assert both.exit_code == 2
-    assert "--codes" in both.stderr
+        run("convert", "answers.csv", "out.csv", "--codes", codes, exits=2, says=[part])
+    run(
+        "convert answers.csv out.csv --codes first=f,second=j --zero second",
+        exits=2,
+        says=["--codes"],
+    )
     (tmp_path / "plain.csv").write_text("anchor,near,far\nape,bee,cow\n")
-    idle = run("convert", "plain.csv", "out.csv", "--codes", "first=f,second=j")
-    assert idle.exit_code == 2
-    assert "plain.csv" in idle.stderr
+    run("convert plain.csv out.csv --codes first=f,second=j", exits=2, says=["plain.csv"])
 
 
 def test_other_commands_point_to_convert(run, tmp_path):
     (tmp_path / "answers.csv").write_text(FILES["from zero"])
-    refused = run("simulate", "--strategy", "random", "--replay", "answers.csv")
-    assert refused.exit_code == 2
-    assert "--codes first=0,second=1" in refused.stderr
-    assert "nearer convert" in refused.stderr
+    run(
+        "simulate --strategy random --replay answers.csv",
+        exits=2,
+        says=["--codes first=0,second=1", "nearer convert"],
+    )

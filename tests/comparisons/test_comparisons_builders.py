@@ -14,12 +14,9 @@ import scipy.sparse
 
 from nearer.comparisons import Comparisons
 from tests.refusals import refused
+from tests.tables import named
 
 ROWS = np.array([[0, 1, 2], [1, 2, 3], [3, 0, 1], [2, 3, 0]])
-
-
-def named(c):
-    return [tuple(c.names[i] for i in row) for row in c]
 
 
 class TestResponses:

@@ -13,11 +13,7 @@ import pytest
 from nearer.comparisons import Comparisons
 from nearer.ordinal import OrdinalEmbedding
 from tests.refusals import refused
-
-
-def named(c):
-    return [tuple(c.names[i] for i in row) for row in c]
-
+from tests.tables import named
 
 FRAME = {
     "id": [10, 11],

@@ -11,20 +11,7 @@ import nearer.comparisons.files.csv
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from tests.refusals import refused
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="answers.csv"):
-        path = tmp_path / name
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return path
-
-    return write
-
-
-def named(c):
-    return [tuple(c.names[i] for i in row) for row in c]
+from tests.tables import named
 
 
 class TestCsv:
@@ -280,11 +267,6 @@ class TestBadCsv:
         path = write("i,j,k\n" + "0,1,2\n" * 300 + "0,1,x\n" + "0,1,2\n" * 50)
         with refused("'x'", line=302, column="k"):
             Comparisons.read(path)
-
-    def test_missing_file(self, tmp_path):
-        for name in ("no.csv", "no.jsonl", "no.parquet", "no.npz"):
-            with pytest.raises(FileNotFoundError):
-                Comparisons.read(tmp_path / name)
 
     def test_endings(self, tmp_path):
         with refused("'.xlsx'", ".csv", file=str(tmp_path / "a.xlsx")):

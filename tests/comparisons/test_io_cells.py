@@ -12,15 +12,7 @@ import pytest
 from nearer.comparisons import Comparisons
 from nearer.errors import InputWarning
 from tests.refusals import refused, says
-from tests.tables import named, write_table
-
-
-@pytest.fixture(params=["answers.csv", "answers.parquet", "answers.jsonl"])
-def read(tmp_path, request):
-    def read(text, **options):
-        return Comparisons.read(write_table(tmp_path / request.param, text), **options)
-
-    return read
+from tests.tables import named
 
 
 class TestMissing:
@@ -69,7 +61,7 @@ class TestFirstIndex:
         with pytest.warns(InputWarning) as caught:
             c = read(self.text)
         says(caught[0].message, offers=[("first_index", 1), ("first_index", 0)])
-        assert caught[0].filename == __file__
+        assert caught[0].filename == read.__code__.co_filename
         assert list(c) == [(1, 2, 3), (2, 3, 1)]
         assert "1 object in no comparison (0)" in repr(c)
 

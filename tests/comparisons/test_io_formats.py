@@ -15,20 +15,12 @@ import pytest
 import nearer.comparisons.files.jsonl
 from nearer.comparisons import Comparisons
 from tests.refusals import refused
+from tests.tables import named
 
 
 @pytest.fixture
-def write(tmp_path):
-    def write(text, name="a.jsonl"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
-def named(c):
-    return [tuple(c.names[i] for i in row) for row in c]
+def write(write):
+    return lambda text, name="a.jsonl": write(text, name)
 
 
 class TestJsonLines:
@@ -230,7 +222,7 @@ MEASURE = """
 import resource, sys
 import pyarrow.compute, pyarrow.csv
 from nearer import Comparisons
-import nearer.comparisons.files.csv, nearer.comparisons.files.formats
+import nearer.comparisons.files.csv, nearer.comparisons.files.opening
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 before = peak()
 c = Comparisons.read(sys.argv[1])

@@ -29,14 +29,10 @@ ENDINGS = [".csv", ".tsv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet", ".npz"]
 
 def refusal(path, *parts, **options):
     """The one sentence about a file."""
-    with pytest.raises(InputError) as caught:
+    with refused(*parts) as caught:
         Comparisons.read(path, **options)
-    message = str(caught.value)
-    assert message.startswith(str(path))
-    assert "\n" not in message
-    for part in parts:
-        assert part in message
-    return message
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value)
 
 
 def is_refused(path):
@@ -49,14 +45,9 @@ def is_refused(path):
 
 
 @pytest.fixture
-def put(tmp_path):
+def put(write):
     """Write bytes to a file and return its path."""
-
-    def write(name, content):
-        (tmp_path / name).write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
-        return tmp_path / name
-
-    return write
+    return lambda name, content: write(gzip.compress(content, 1) if name.endswith(".gz") else content, name)
 
 
 def savez(path, **arrays):

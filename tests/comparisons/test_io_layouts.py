@@ -6,15 +6,7 @@ import pytest
 
 from nearer.comparisons import Comparisons
 from tests.refusals import refused
-from tests.tables import named, write_table
-
-
-@pytest.fixture(params=["answers.csv", "answers.parquet", "answers.jsonl"])
-def read(tmp_path, request):
-    def read(text, **options):
-        return Comparisons.read(write_table(tmp_path / request.param, text), **options)
-
-    return read
+from tests.tables import named
 
 
 class TestResponses:

@@ -12,7 +12,7 @@ import pytest
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError, InputWarning
 from tests.refusals import refused, says
-from tests.tables import named, write_table
+from tests.tables import named, write_frame, write_table
 
 QUESTIONS = ["cat,dog,car", "cat,bus,dog", "dog,cat,bus", "bus,car,cat"]
 FIRST_WON = [True, False, True, False]
@@ -316,14 +316,7 @@ def qualtrics(header, texts, rows):
 
 def written(path, rows):
     header, *data = rows
-    frame = pd.DataFrame(data, columns=header)
-    if path.suffix == ".csv":
-        frame.to_csv(path, index=False)
-    elif path.suffix == ".parquet":
-        frame.to_parquet(path)
-    else:
-        path.write_text("".join(json.dumps(record) + "\n" for record in frame.to_dict("records")))
-    return path
+    return write_frame(path, pd.DataFrame(data, columns=header))
 
 
 class TestQualtrics:

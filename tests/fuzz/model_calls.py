@@ -33,7 +33,7 @@ def _calls_of_selector(model: Any) -> Iterator[Callable[[], Any]]:
 
 
 def _calls_about_objects(model: Any) -> Iterator[Callable[[], Any]]:
-    from nearer._fitting.models import map_of, n_objects_of
+    from nearer._fitting import map_of, n_objects_of
 
     given = nearer.datasets.planted(max(min(n_objects_of(model), 20), 4), 2, 40, random_state=4).comparisons
     for name in ("predict", "predict_proba", "score"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nearer.losses import GNMDS, STE
-from nearer.losses.gnmds import SmoothGNMDS
+from nearer.losses.distances import SmoothGNMDS
 from tests.registries import LOSSES
 
 CENTRES = np.linspace(0, 1, 61)

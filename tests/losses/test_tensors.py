@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nearer.losses import Loss, namespace, sigmoid, softplus
-from nearer.losses.gnmds import SmoothGNMDS
+from nearer.losses.distances import SmoothGNMDS
 from tests.registries import LOSSES, MARGIN_LOSSES
 
 torch = pytest.importorskip("torch")

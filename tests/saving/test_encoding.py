@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nearer import losses, solvers
 from nearer.errors import InputError
-from nearer.saving.encoding import Decoder, Encoder
+from nearer.saving.format import Decoder, Encoder
 
 
 @dataclass(frozen=True)

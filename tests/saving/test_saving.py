@@ -304,7 +304,7 @@ class TestNothingIsExecuted:
             {"$type": "builtins.eval", "fields": {}},
             {"$type": "losses.np", "fields": {}},
             {"$type": "losses.find", "fields": {"loss": "ste"}},
-            {"$type": "losses.base.Loss", "fields": {}},
+            {"$type": "losses.distances.Loss", "fields": {}},
             {"$type": "losses.Loss", "fields": {}},
             {"$type": "losses.__loader__", "fields": {}},
             {"$type": "losses.STE", "fields": {"unknown": 1}},

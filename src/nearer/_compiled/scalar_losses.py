@@ -59,7 +59,7 @@ def _soe(near, far, margin):
     root_near = math.sqrt(near)
     root_far = math.sqrt(far)
     excess, _ = hinge(root_near - root_far + margin)
-    # the lower bound of `nearer.losses.soe`: derivatives must stay finite in float32 too
+    # the lower bound of `nearer.losses.SOE`: derivatives must stay finite in float32 too
     return excess * excess, excess / max(root_near, 1e-19), -excess / max(root_far, 1e-19)
 
 

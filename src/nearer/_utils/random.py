@@ -1,4 +1,4 @@
-"""Turn what users pass as `random_state` into a numpy generator; save and restore its state."""
+"""The state of a random generator in plain numbers, for files."""
 
 from __future__ import annotations
 
@@ -21,44 +21,11 @@ RANDOM_SCHEMA = Record(
     }
 )
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
-
-
-def generator(random_state: RandomState = None) -> np.random.Generator:
-    """Return a numpy `Generator` from None, an int, a `Generator` (shared) or a legacy `RandomState`.
-
-    >>> int(generator(0).integers(100)) == int(generator(0).integers(100))
-    True
-    """
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"must be None, a whole number of 0 or more, a Generator or a RandomState, not {random_state!r}",
-            parameter="random_state",
-        ) from None
-
-
-def separate(random_state: RandomState = None) -> np.random.Generator:
-    """Return a generator whose draws are independent of those of `generator` for the same seed.
-
-    For simulated data: with the same draws, a fit that starts at random with the seed of the data would start at the
-    solution.
-
-    >>> float(separate(0).normal()) == float(generator(0).normal())
-    False
-    >>> float(separate(0).normal()) == float(separate(0).normal())
-    True
-    """
-    return generator(random_state).spawn(1)[0]
-
 
 def state_of(rng: np.random.Generator) -> dict[str, Any]:
     """Return the state of a generator in plain numbers.
 
-    >>> rng = generator(0)
+    >>> rng = np.random.default_rng(0)
     >>> float(restored_generator(state_of(rng)).normal()) == float(rng.normal())
     True
     """

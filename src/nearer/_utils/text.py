@@ -1,8 +1,9 @@
-"""Texts for people: counts, durations, and warnings that show the caller's own line."""
+"""Texts: counts and durations for people, names as people spell them, warnings that show the caller's own line."""
 
 from __future__ import annotations
 
 import math
+import re
 import sys
 import warnings
 
@@ -30,6 +31,15 @@ def readable_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def plain(name: object) -> str:
+    """Return the name of a column without what people spell differently.
+
+    >>> plain("Worker ID") == plain("worker_id") == plain("WorkerId")
+    True
+    """
+    return re.sub(r"[\s_.-]", "", str(name)).lower()
 
 
 def warn(message: str | Warning) -> None:

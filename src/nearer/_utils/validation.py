@@ -1,4 +1,4 @@
-"""Checks of single settings, each with one sentence when it fails."""
+"""Checks of single settings, numbers and random states, each with one sentence when it fails."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from nearer.errors import InputError
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def positive(name: str, value: Any) -> None:
@@ -38,3 +42,34 @@ def whole(name: str, value: Any, at_least: int = 1) -> None:
     """Refuse anything but a whole number of `at_least` or more."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
         raise InputError(f"must be a whole number of {at_least} or more, not {value!r}", parameter=name)
+
+
+def generator(random_state: RandomState = None) -> np.random.Generator:
+    """Return a numpy `Generator` from None, an int, a `Generator` (shared) or a legacy `RandomState`.
+
+    >>> int(generator(0).integers(100)) == int(generator(0).integers(100))
+    True
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"must be None, a whole number of 0 or more, a Generator or a RandomState, not {random_state!r}",
+            parameter="random_state",
+        ) from None
+
+
+def separate(random_state: RandomState = None) -> np.random.Generator:
+    """Return a generator whose draws are independent of those of `generator` for the same seed.
+
+    For simulated data: with the same draws, a fit that starts at random with the seed of the data would start at the
+    solution.
+
+    >>> float(separate(0).normal()) == float(generator(0).normal())
+    False
+    >>> float(separate(0).normal()) == float(separate(0).normal())
+    True
+    """
+    return generator(random_state).spawn(1)[0]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.fit import that_count
+from nearer._fitting import that_count
 from nearer.active.strategies import STRATEGIES, Strategy
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import reindexed

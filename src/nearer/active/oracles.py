@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.fit import check_learnable, that_count
+from nearer._fitting import check_learnable, that_count
 from nearer._utils.arrays import checked_points, compared_distances, relative
 from nearer._utils.validation import positive, whole
 from nearer.active._candidates import keys_of

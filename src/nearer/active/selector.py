@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting.fit import as_comparisons
-from nearer._utils.random import RandomState, generator
+from nearer._fitting import as_comparisons
 from nearer._utils.runtime import one_thread
 from nearer._utils.text import counted
-from nearer._utils.validation import whole
+from nearer._utils.validation import RandomState, generator, whole
 from nearer.active._belief import Belief
 from nearer.active._book import Book
 from nearer.active._candidates import MOST_OBJECTS, AllQuestions, ListedQuestions, QuestionSupply

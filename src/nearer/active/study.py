@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer._fitting.models import silent_trials
+from nearer._fitting import silent_trials
 from nearer._utils.files import replacing
-from nearer._utils.random import RandomState, generator
-from nearer._utils.validation import whole
+from nearer._utils.validation import RandomState, generator, whole
 from nearer.active._checks import checked_strategy
 from nearer.active.oracles import Oracle, Sitting
 from nearer.active.selector import Selector

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,10 +59,10 @@ class StepName(StrEnum):
     inverse_root = "1/sqrt(j)"
 
 
-_BUDGET = "Budget (embeddings and kernels)"
-_EMBEDDINGS = "Embeddings"
-_KERNELS = "Kernels"
-_ONLINE = "Online learning (--model online)"
+_budget = partial(typer.Option, rich_help_panel="Budget (embeddings and kernels)")
+_embeddings = partial(typer.Option, rich_help_panel="Embeddings")
+_kernels = partial(typer.Option, rich_help_panel="Kernels")
+_online = partial(typer.Option, rich_help_panel="Online learning (--model online)")
 
 WhichModel = Annotated[
     ModelKind,
@@ -80,107 +81,55 @@ WhichLoss = Annotated[
     ),
 ]
 WhichSolver = Annotated[
-    SolverName,
-    typer.Option(
-        "--solver", metavar="<solver>", rich_help_panel=_EMBEDDINGS, help=f"{', '.join(SolverName)}."
-    ),
+    SolverName, _embeddings("--solver", metavar="<solver>", help=f"{', '.join(SolverName)}.")
 ]
-L2 = Annotated[
-    str,
-    typer.Option(
-        "--l2", rich_help_panel=_EMBEDDINGS, help="Strength of the L2 term; auto: chosen on held-out answers."
-    ),
-]
+L2 = Annotated[str, _embeddings("--l2", help="Strength of the L2 term; auto: chosen on held-out answers.")]
 Restarts = Annotated[
-    int,
-    typer.Option(
-        "--restarts",
-        min=1,
-        rich_help_panel=_EMBEDDINGS,
-        help="Fit from this many different starts and keep the best.",
-    ),
+    int, _embeddings("--restarts", min=1, help="Fit from this many different starts and keep the best.")
 ]
-Jobs = Annotated[
-    int,
-    typer.Option(
-        "--jobs", min=1, rich_help_panel=_EMBEDDINGS, help="Number of threads; the map does not depend on it."
-    ),
-]
+Jobs = Annotated[int, _embeddings("--jobs", min=1, help="Number of threads; the map does not depend on it.")]
 TracePenalty = Annotated[
     str | None,
-    typer.Option(
+    _kernels(
         "--trace-penalty",
-        rich_help_panel=_KERNELS,
         show_default="auto, or 0 online",
         help="Keeps the rank low; auto: chosen by cross-validation. Online: shrinks the kernel after every answer.",
     ),
 ]
 Rank = Annotated[
     int | None,
-    typer.Option(
+    _kernels(
         "--rank",
         min=1,
-        rich_help_panel=_KERNELS,
         show_default="free",
         help="Largest rank of the kernel; with a small one, online kernels can hold millions of objects.",
     ),
 ]
-WhichUpdate = Annotated[
-    UpdateName,
-    typer.Option("--update", rich_help_panel=_ONLINE, help="Rule for how far one answer moves the kernel."),
-]
-WhichStep = Annotated[
-    StepName, typer.Option("--step", rich_help_panel=_ONLINE, help="How the steps shrink after j answers.")
-]
+WhichUpdate = Annotated[UpdateName, _online("--update", help="Rule for how far one answer moves the kernel.")]
+WhichStep = Annotated[StepName, _online("--step", help="How the steps shrink after j answers.")]
 MaxStep = Annotated[
     float | None,
-    typer.Option(
+    _online(
         "--max-step",
-        rich_help_panel=_ONLINE,
         show_default="no bound",
         help="Upper bound of passive-aggressive steps, for answers that may be wrong.",
     ),
 ]
 Passes = Annotated[
-    int,
-    typer.Option(
-        "--passes",
-        min=1,
-        rich_help_panel=_ONLINE,
-        help="Steps per answer; those after the first revisit earlier answers.",
-    ),
+    int, _online("--passes", min=1, help="Steps per answer; those after the first revisit earlier answers.")
 ]
 Start = Annotated[
     Path | None,
-    typer.Option(
-        "--start",
-        rich_help_panel=_ONLINE,
-        show_default=False,
-        help="Continue with this online model; new objects are added to it.",
+    _online(
+        "--start", show_default=False, help="Continue with this online model; new objects are added to it."
     ),
 ]
 MaxEpochs = Annotated[
-    int | None,
-    typer.Option(
-        "--max-epochs",
-        min=1,
-        show_default=False,
-        help="Stop after this many epochs.",
-        rich_help_panel=_BUDGET,
-    ),
+    int | None, _budget("--max-epochs", min=1, show_default=False, help="Stop after this many epochs.")
 ]
 MaxSeconds = Annotated[
-    float | None,
-    typer.Option(
-        "--max-seconds", show_default=False, help="Stop after this many seconds.", rich_help_panel=_BUDGET
-    ),
+    float | None, _budget("--max-seconds", show_default=False, help="Stop after this many seconds.")
 ]
 Tol = Annotated[
-    float,
-    typer.Option(
-        "--tol",
-        min=0.0,
-        help="Stop when the objective falls by less than this share per epoch.",
-        rich_help_panel=_BUDGET,
-    ),
+    float, _budget("--tol", min=0.0, help="Stop when the objective falls by less than this share per epoch.")
 ]

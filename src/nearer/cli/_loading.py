@@ -12,7 +12,7 @@ from nearer.registry import BY_NAME
 if TYPE_CHECKING:
     import numpy as np
 
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
     from nearer.kernels.online import OnlineKernel
 
@@ -29,7 +29,7 @@ def load_model(path: Path) -> Model:
 
 def load_online(path: Path) -> OnlineKernel:
     """Return the online kernel in a file, to continue with; other models would need all answers again."""
-    from nearer._fitting.models import is_online
+    from nearer._fitting import is_online
 
     estimator = load_model(path)
     if not is_online(estimator):
@@ -42,7 +42,7 @@ def load_online(path: Path) -> OnlineKernel:
 
 def drawn_map(estimator: Model, dim: int) -> np.ndarray:
     """Return the map of a model; `dim` is the number of dimensions in which a kernel is drawn."""
-    from nearer._fitting.models import map_of, n_objects_of
+    from nearer._fitting import map_of, n_objects_of
 
     check_dim(dim, n_objects_of(estimator))
     return map_of(estimator, dim)
@@ -98,9 +98,26 @@ def read_more(estimator: OnlineKernel, path: Path, read: Callable[..., Compariso
     return found
 
 
+def continued_model(
+    path: Path, answers: Path, read: Callable[..., Comparisons], dim: int
+) -> tuple[OnlineKernel, Comparisons, int]:
+    """Return a saved online kernel grown to the objects of further answers, these, and the number of new objects."""
+    estimator = load_online(path)
+    known = about_model(estimator)["n_objects"]
+    comparisons = read_more(estimator, answers, read)
+    n_objects = about_model(estimator)["n_objects"]
+    check_dim(dim, n_objects)
+    if comparisons.shape[1] == 4 and estimator.rank is None and estimator.direction != "minimal":
+        raise InputError(
+            f"{answers}: these are quadruplets, but {path} began with triplets: continue with triplets, or start a "
+            "new model"
+        )
+    return estimator, comparisons, n_objects - known
+
+
 def about_model(estimator: Model) -> dict[str, Any]:
     """Return the names and the number of a model's objects, as readers take them."""
-    from nearer._fitting.models import n_objects_of
+    from nearer._fitting import n_objects_of
 
     return {"names": estimator.names_, "n_objects": n_objects_of(estimator)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +38,7 @@ class Coding(StrEnum):
     object = "object"
 
 
-READING = "Reading"
+_reading = partial(typer.Option, rich_help_panel="Reading", show_default=False)
 AnswersFile = Annotated[
     Path,
     typer.Argument(
@@ -52,9 +53,9 @@ ModelFile = Annotated[
 ]
 InvalidRows = Annotated[
     Invalid,
-    typer.Option(
+    _reading(
         "--invalid",
-        rich_help_panel=READING,
+        show_default=True,
         help="Rows that compare an object with itself or lack one: refuse the file, or drop them.",
     ),
 ]
@@ -69,58 +70,41 @@ Force = Annotated[
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(
-        "--columns",
-        show_default=False,
-        rich_help_panel=READING,
-        help="Columns with other names, or positions from 0: anchor=city,near=1,far=2.",
-    ),
+    _reading("--columns", help="Columns with other names, or positions from 0: anchor=city,near=1,far=2."),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option(
-        "--header/--no-header",
-        show_default=False,
-        rich_help_panel=READING,
-        help="Whether a text file starts with column names; detected by default.",
+    _reading(
+        "--header/--no-header", help="Whether a text file starts with column names; detected by default."
     ),
 ]
 ResponseCoding = Annotated[
     Coding | None,
-    typer.Option(
-        "--coding",
-        show_default=False,
-        rich_help_panel=READING,
-        help="What responses are if this is ambiguous: 1 and -1, 1 and 2, or the object itself.",
+    _reading(
+        "--coding", help="What responses are if this is ambiguous: 1 and -1, 1 and 2, or the object itself."
     ),
 ]
 ResponseCodes = Annotated[
     str | None,
-    typer.Option(
+    _reading(
         "--codes",
-        show_default=False,
-        rich_help_panel=READING,
         help="Codes of the first and the second option, if responses are keys, buttons or numbers from 0: "
         "first=0,second=1 (also undecided=...; for odd ones out also third=...).",
     ),
 ]
 FirstIndex = Annotated[
     int | None,
-    typer.Option(
+    _reading(
         "--first-index",
         min=0,
         max=1,
-        show_default=False,
-        rich_help_panel=READING,
         help="The number of the first object in a file of indices; 0 by default.",
     ),
 ]
 ZeroMeans = Annotated[
     Zero | None,
-    typer.Option(
+    _reading(
         "--zero",
-        show_default=False,
-        rich_help_panel=READING,
         help="What a response of 0 means if all are 0 or 1: undecided, or that the second is nearer.",
     ),
 ]

@@ -1,10 +1,11 @@
-"""What a command puts out: lines for people, one JSON object for machines, and files, all of them or none."""
+"""What a command puts out: lines and complaints for people, one JSON object for machines, and files, all or none."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,13 @@ import typer
 from nearer._utils.files import destination, is_stdout, replacing
 from nearer._utils.text import counted
 from nearer.errors import InputError
+
+INTERRUPTED = 130  # the exit code after ctrl-C: 128 + SIGINT
+
+
+def complain(message: str) -> None:
+    """Print one sentence on stderr."""
+    print(f"nearer: {' '.join(message.split())}", file=sys.stderr)
 
 
 def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json: bool) -> None:

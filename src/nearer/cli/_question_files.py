@@ -15,7 +15,7 @@ from nearer.errors import InputError, Place
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
     from nearer.comparisons.files.csv import CsvSource
 
@@ -39,8 +39,7 @@ def read_questions(
     first_index: int | None = None,
 ) -> QuestionTable:
     """QuestionTable about the objects of a model; answers that are there as well are kept but not looked at."""
-    from nearer.comparisons.files.formats import format_of
-    from nearer.comparisons.files.opening import reading
+    from nearer.comparisons.files.opening import format_of, reading
 
     kind = format_of(path)
     if kind == "npz":

@@ -6,15 +6,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._commands import INTERRUPTED, complain
 from nearer.cli._options import refuse_idle
-from nearer.cli._output import check_outputs, check_picture, show, write_all
+from nearer.cli._output import INTERRUPTED, check_outputs, check_picture, complain, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,53 +34,35 @@ class StrategyName(StrEnum):
     adaptive = "adaptive"
 
 
-_STUDY = "Simulating a study"
+_study = partial(typer.Option, rich_help_panel="Simulating a study")
 Played = Annotated[
     list[StrategyName] | None,
-    typer.Option(
+    _study(
         "--strategy",
         metavar="<strategy>",
-        rich_help_panel=_STUDY,
         show_default=False,
         help=f"How to choose questions: {', '.join(StrategyName)}. Repeat the option to compare several.",
     ),
 ]
 AnswersAsked = Annotated[
     int | None,
-    typer.Option(
-        "--answers",
-        min=1,
-        rich_help_panel=_STUDY,
-        show_default="10 per coordinate",
-        help="Number of answers per study.",
-    ),
+    _study("--answers", min=1, show_default="10 per coordinate", help="Number of answers per study."),
 ]
 Replay = Annotated[
     Path | None,
-    typer.Option(
+    _study(
         "--replay",
-        rich_help_panel=_STUDY,
         show_default=False,
         help="Take answers from this file of recorded answers instead of points. A fifth is held out.",
     ),
 ]
-Repeats = Annotated[
-    int, typer.Option("--repeats", min=1, rich_help_panel=_STUDY, help="Number of studies per strategy.")
-]
-Batch = Annotated[
-    int, typer.Option("--batch", min=1, rich_help_panel=_STUDY, help="Number of questions per choice.")
-]
-RandomShare = Annotated[
-    float,
-    typer.Option(
-        "--random-share", min=0, max=1, rich_help_panel=_STUDY, help="Fraction of random questions."
-    ),
-]
+Repeats = Annotated[int, _study("--repeats", min=1, help="Number of studies per strategy.")]
+Batch = Annotated[int, _study("--batch", min=1, help="Number of questions per choice.")]
+RandomShare = Annotated[float, _study("--random-share", min=0, max=1, help="Fraction of random questions.")]
 Curves = Annotated[
     Path | None,
-    typer.Option(
+    _study(
         "--plot",
-        rich_help_panel=_STUDY,
         show_default=False,
         help="Draw the held-out error against the number of answers: png, svg, pdf or jpg.",
     ),

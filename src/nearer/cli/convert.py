@@ -8,37 +8,25 @@ from typing import Annotated
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._options import (
-    AnswersFile,
-    AsJson,
-    Columns,
-    FirstIndex,
-    Header,
-    Invalid,
-    InvalidRows,
-    ResponseCodes,
-    ResponseCoding,
-    ZeroMeans,
-    read_answers,
-)
+from nearer.cli import _options as options
 from nearer.cli._output import check_outputs, left_out, show, write_all
 
 
 def convert(
-    answers: AnswersFile,
+    answers: options.AnswersFile,
     out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write.")],
-    columns: Columns = None,
-    header: Header = None,
-    coding: ResponseCoding = None,
-    zero: ZeroMeans = None,
-    codes: ResponseCodes = None,
-    first_index: FirstIndex = None,
-    invalid: InvalidRows = Invalid.error,
-    as_json: AsJson = False,
+    columns: options.Columns = None,
+    header: options.Header = None,
+    coding: options.ResponseCoding = None,
+    zero: options.ZeroMeans = None,
+    codes: options.ResponseCodes = None,
+    first_index: options.FirstIndex = None,
+    invalid: options.InvalidRows = options.Invalid.error,
+    as_json: options.AsJson = False,
 ) -> None:
     """Convert comparisons between csv, tsv, parquet, jsonl and npz. File name endings set the formats."""
     check_outputs([out], inputs=[answers])
-    comparisons = read_answers(answers, columns, header, coding, zero, codes, first_index, invalid)
+    comparisons = options.read_answers(answers, columns, header, coding, zero, codes, first_index, invalid)
     write_all({out: comparisons.write})
     facts = {"out": out, "n_comparisons": len(comparisons), "n_objects": comparisons.n_objects}
     lines = [

@@ -26,8 +26,8 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Draw the map of Europe from 2,000 noisy answers, next to metric MDS and the true map."""
-    from nearer._fitting.models import effort
-    from nearer.cli._learning import fit_with_bar
+    from nearer._fitting import effort
+    from nearer.cli.fit import fit_with_bar
     from nearer.datasets import cities, triplets_from_distances
     from nearer.metrics import procrustes_distance, triplet_error
     from nearer.ordinal import OrdinalEmbedding

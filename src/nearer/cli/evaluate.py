@@ -6,46 +6,33 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nearer._utils.text import counted
+from nearer.cli import _options as options
 from nearer.cli._loading import load_model, read_about
-from nearer.cli._options import (
-    AnswersFile,
-    AsJson,
-    Columns,
-    FirstIndex,
-    Header,
-    Invalid,
-    InvalidRows,
-    ModelFile,
-    ResponseCodes,
-    ResponseCoding,
-    ZeroMeans,
-    read_answers,
-)
 from nearer.cli._output import left_out, percent, show
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
 
 
 def evaluate(
-    model: ModelFile,
-    answers: AnswersFile,
-    columns: Columns = None,
-    header: Header = None,
-    coding: ResponseCoding = None,
-    zero: ZeroMeans = None,
-    codes: ResponseCodes = None,
-    first_index: FirstIndex = None,
-    invalid: InvalidRows = Invalid.error,
-    as_json: AsJson = False,
+    model: options.ModelFile,
+    answers: options.AnswersFile,
+    columns: options.Columns = None,
+    header: options.Header = None,
+    coding: options.ResponseCoding = None,
+    zero: options.ZeroMeans = None,
+    codes: options.ResponseCodes = None,
+    first_index: options.FirstIndex = None,
+    invalid: options.InvalidRows = options.Invalid.error,
+    as_json: options.AsJson = False,
 ) -> None:
     """Score a saved model on answers: the fraction it predicts correctly."""
-    from nearer._fitting.models import warn_of_chance
+    from nearer._fitting import warn_of_chance
 
     estimator = load_model(model)
-    read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
+    read = partial(options.read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     comparisons = read_about(estimator, answers, read)
     if not len(comparisons):
         raise InputError(f"{answers}: there are no comparisons to evaluate: give at least one")

@@ -2,67 +2,49 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.cli._commands import INTERRUPTED, complain
-from nearer.cli._fit_options import (
-    DEFAULT_MODEL,
-    L2,
-    Jobs,
-    MaxEpochs,
-    MaxSeconds,
-    MaxStep,
-    Passes,
-    Rank,
-    Restarts,
-    SolverName,
-    Start,
-    StepName,
-    Tol,
-    TracePenalty,
-    UpdateName,
-    WhichLoss,
-    WhichModel,
-    WhichSolver,
-    WhichStep,
-    WhichUpdate,
+from nearer._utils.text import counted, readable_seconds
+from nearer.cli import _fit_options as settings
+from nearer.cli import _options as options
+from nearer.cli._loading import check_dim, continued_model
+from nearer.cli._output import (
+    INTERRUPTED,
+    check_outputs,
+    check_page,
+    complain,
+    left_out,
+    number_or_name,
+    output_file,
+    percent,
+    show,
 )
-from nearer.cli._learning import Outcome, continued_model, facts_about, learn, lines_about, new_model
-from nearer.cli._options import (
-    AnswersFile,
-    AsJson,
-    Columns,
-    FirstIndex,
-    Force,
-    Header,
-    Invalid,
-    InvalidRows,
-    ResponseCodes,
-    ResponseCoding,
-    Seed,
-    ZeroMeans,
-    read_answers,
-    refuse_idle,
-)
-from nearer.cli._output import check_outputs, check_page, output_file, show
 from nearer.errors import InputError, Suggestion
-from nearer.registry import BY_MODEL
+from nearer.registry import BY_MODEL, estimator_class
 
 if TYPE_CHECKING:
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.comparisons import Comparisons
+    from nearer.kernels.online import OnlineKernel
+    from nearer.kernels.relative import RelativeKernel
+    from nearer.ordinal import OrdinalEmbedding
 
 _HELD_OUT = 0.2
+_COUNTS = ("n_seen", "n_steps", "n_projections", "n_skipped", "n_negative")
 
 
 def fit(
     context: typer.Context,
-    answers: AnswersFile,
+    answers: options.AnswersFile,
     out: Annotated[
         Path | None,
         typer.Option("--out", show_default="model.nearer, or that of --start", help="The model to write."),
@@ -71,11 +53,11 @@ def fit(
         Path | None,
         typer.Option("--report", show_default=False, help="Also write an HTML page about the fit."),
     ] = None,
-    model: WhichModel = DEFAULT_MODEL,
+    model: settings.WhichModel = settings.DEFAULT_MODEL,
     dim: Annotated[
         int, typer.Option("--dim", min=1, help="Dimensions of the map, also of one drawn from a kernel.")
     ] = 2,
-    loss: WhichLoss = None,
+    loss: settings.WhichLoss = None,
     test_size: Annotated[
         float | None,
         typer.Option(
@@ -86,36 +68,36 @@ def fit(
             help="Share held out for the score; 0 fits to all.",
         ),
     ] = None,
-    solver: WhichSolver = SolverName.auto,
-    l2: L2 = "auto",
-    restarts: Restarts = 1,
-    jobs: Jobs = 1,
-    trace_penalty: TracePenalty = None,
-    rank: Rank = None,
-    start: Start = None,
-    update: WhichUpdate = UpdateName.passive_aggressive,
-    step: WhichStep = StepName.constant,
-    max_step: MaxStep = None,
-    passes: Passes = 1,
-    max_epochs: MaxEpochs = None,
-    max_seconds: MaxSeconds = None,
-    tol: Tol = 1e-3,
-    columns: Columns = None,
-    header: Header = None,
-    coding: ResponseCoding = None,
-    zero: ZeroMeans = None,
-    codes: ResponseCodes = None,
-    first_index: FirstIndex = None,
-    invalid: InvalidRows = Invalid.error,
-    force: Force = False,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    solver: settings.WhichSolver = settings.SolverName.auto,
+    l2: settings.L2 = "auto",
+    restarts: settings.Restarts = 1,
+    jobs: settings.Jobs = 1,
+    trace_penalty: settings.TracePenalty = None,
+    rank: settings.Rank = None,
+    start: settings.Start = None,
+    update: settings.WhichUpdate = settings.UpdateName.passive_aggressive,
+    step: settings.WhichStep = settings.StepName.constant,
+    max_step: settings.MaxStep = None,
+    passes: settings.Passes = 1,
+    max_epochs: settings.MaxEpochs = None,
+    max_seconds: settings.MaxSeconds = None,
+    tol: settings.Tol = 1e-3,
+    columns: options.Columns = None,
+    header: options.Header = None,
+    coding: options.ResponseCoding = None,
+    zero: options.ZeroMeans = None,
+    codes: options.ResponseCodes = None,
+    first_index: options.FirstIndex = None,
+    invalid: options.InvalidRows = options.Invalid.error,
+    force: options.Force = False,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
 ) -> None:
     """Fit a map or a kernel to answers, score it on a held-out part and save it.
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
-    from nearer._fitting.models import silent_trials
+    from nearer._fitting import silent_trials
     from nearer.comparisons.store import check_numbers, n_uncompared
     from nearer.saving import save
 
@@ -123,7 +105,7 @@ def fit(
     out = output_file(out or start, "model.nearer", force=force)
     check_outputs([out, report], inputs=[answers])
     check_page(report)
-    read = partial(read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
+    read = partial(options.read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     n_new = 0
     if start is not None:
         estimator, comparisons, n_new = continued_model(start, answers, read, dim)
@@ -161,11 +143,13 @@ def _check_settings(context: typer.Context, model: str, start: Path | None) -> N
     del models_with["dim"]  # every model is drawn in this many dimensions
     if start is not None:
         settled = [*models_with, *(["model"] if model != "online" else [])]
-        refuse_idle(context, (True, settled, f"was settled when {start} began: leave it or --start out"))
+        options.refuse_idle(
+            context, (True, settled, f"was settled when {start} began: leave it or --start out")
+        )
         return
     for option, models in models_with.items():
         advice = f"is for --model {' or '.join(models)}, not {model}: leave it out"
-        refuse_idle(context, (model not in models, [option], advice))
+        options.refuse_idle(context, (model not in models, [option], advice))
 
 
 def _report(
@@ -201,7 +185,7 @@ def _report(
 
 def _at_chance(facts: dict[str, Any], test: Comparisons | None, title: str) -> bool | None:
     """Return whether the held-out answers are guessed at best, with a warning; None if none were held out."""
-    from nearer._fitting.models import warn_of_chance
+    from nearer._fitting import warn_of_chance
 
     if test is None:
         return None
@@ -220,3 +204,153 @@ def _parts(
     except InputError as error:
         remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
         raise error.within(path).but(remedy=remedy) from None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How learning ended: how long it took, from how many answers, and what the model holds now."""
+
+    seconds: float
+    n_learned: int
+    interrupted: bool
+    holds: str
+    compile_seconds: float = 0.0
+
+
+def new_model(model: str, options: Mapping[str, Any], answers: Comparisons, dim: int, seed: int) -> Model:
+    """Return an estimator with the options that it has; one that was not given keeps the estimator's default."""
+    row = BY_MODEL[model]
+    # plain strings rather than members of an enumeration: a model file holds only those
+    given = {
+        name: number_or_name(str(options[option])) if isinstance(options[option], str) else options[option]
+        for name, option in row.options.items()
+        if options[option] is not None
+    }
+    if "n_components" not in given:  # a kernel, whose map has at most one dimension per object
+        check_dim(dim, answers.n_objects)
+    if model == "online" and answers.shape[1] == 4 and "rank" not in given:
+        given["direction"] = "minimal"  # the paper's direction is for triplets alone
+    return estimator_class(row.name)(random_state=seed, **given)
+
+
+def learn(estimator: Model, train: Comparisons, about: str) -> Outcome:
+    """Fit or continue; ctrl-C ends it early and is raised only if nothing was learned."""
+    from nearer._fitting import is_kernel, is_online
+
+    if is_online(estimator):
+        return _learn_online(estimator, train)
+    fit_with_bar(estimator, train, about)
+    result = estimator.result_
+    early = result.stop_reason == "interrupted"
+    what = "kernel" if is_kernel(estimator) else "map"
+    return Outcome(result.seconds, len(train), early, f"the best {what} so far" if early else f"the {what}")
+
+
+def fit_with_bar(estimator: OrdinalEmbedding | RelativeKernel, train: Comparisons, about: str) -> None:
+    """Fit, with a progress bar if stderr is a terminal."""
+    if not sys.stderr.isatty():
+        estimator.fit(train)
+        return
+    from nearer._utils.progress import progress_bar
+
+    with progress_bar(about, max_seconds=estimator.max_seconds, keep=False) as callback:
+        estimator.set_params(callback=callback).fit(train)
+        callback.finish_with(estimator.result_)
+    estimator.set_params(callback=None)  # a saved model holds no functions
+
+
+def _learn_online(estimator: OnlineKernel, answers: Comparisons) -> Outcome:
+    from nearer._fitting import that_count
+    from nearer._utils.runtime import compiling
+
+    answers = that_count(answers)
+    before = getattr(estimator, "n_seen_", 0)
+    estimator.set_params(verbose=sys.stderr.isatty())
+    interrupted, began = False, time.perf_counter()
+    with compiling() as compile_seconds:
+        try:
+            estimator.partial_fit(answers)
+        except KeyboardInterrupt:
+            interrupted = True
+    estimator.set_params(verbose=False)
+    learned = getattr(estimator, "n_seen_", before) - before
+    if interrupted and not learned:
+        raise KeyboardInterrupt
+    part = f"what the first {learned:,} of {counted(len(answers), 'answer')} taught"
+    holds = part if interrupted else "the kernel"
+    return Outcome(time.perf_counter() - began, learned, interrupted, holds, compile_seconds())
+
+
+def facts_about(
+    estimator: Model, outcome: Outcome, train: Comparisons, test: Comparisons | None, dim: int
+) -> dict[str, Any]:
+    """Return the scores of a model and how it was found, for machines."""
+    from nearer._fitting import is_kernel, is_online, map_of, n_objects_of, share_on_map
+
+    facts: dict[str, Any] = {
+        "class": type(estimator).__name__,
+        "n_objects": n_objects_of(estimator),
+        "n_components": dim,
+        "n_train": len(train),
+        "n_test": 0 if test is None else len(test),
+        "train_accuracy": estimator.score(train),
+        "test_accuracy": None if test is None else estimator.score(test),
+        "seconds": outcome.seconds,
+    }
+    if is_kernel(estimator):
+        judges = train if test is None else test
+        facts["map_accuracy"] = share_on_map(estimator, map_of(estimator, dim), judges)
+    if is_online(estimator):
+        return facts | {name: getattr(estimator, f"{name}_") for name in _COUNTS}
+    names = ("objective", "stop_reason", "n_epochs", "n_evaluations", "details")
+    return facts | {name: getattr(estimator.result_, name) for name in names}
+
+
+def lines_about(facts: dict[str, Any], estimator: Model, outcome: Outcome) -> list[tuple[str, str]]:
+    """Return the same for people."""
+    total, objects = facts["n_train"] + facts["n_test"], counted(facts["n_objects"], "object")
+    lines = [
+        ("answers", f"{total:,} about {objects}{left_out(facts['n_dropped'])}"),
+        ("columns not used", ", ".join(facts["ignored_columns"])),
+        ("in no answer", counted(facts["n_uncompared"], "object") if facts["n_uncompared"] else ""),
+        ("new", counted(facts["n_new_objects"], "object") if facts["n_new_objects"] else ""),
+        *_what_was_found(facts, estimator),
+        ("time", _time(estimator, outcome)),
+        ("accuracy before", _share(facts["accuracy_before"], facts["n_train"], " before they were learned")),
+        ("training accuracy", _share(facts["train_accuracy"], facts["n_train"])),
+        ("held-out accuracy", _share(facts["test_accuracy"], facts["n_test"], " that the fit did not see")),
+    ]
+    lines += [(name, str(facts[name])) for name in ("model", "report") if facts[name] is not None]
+    return [line for line in lines if line[1]]
+
+
+def _share(share: float | None, number: int, which: str = "") -> str:
+    return "" if share is None else f"{percent(share)} of {counted(number, 'answer')}{which}"
+
+
+def _what_was_found(facts: dict[str, Any], estimator: Model) -> list[tuple[str, str]]:
+    size = counted(facts["n_components"], "dimension")
+    objective = f"{estimator.loss_.name} loss {facts['objective']:.4g}" if "objective" in facts else ""
+    if "map_accuracy" not in facts:
+        return [("map", f"{size}, {objective}")]
+    judged = "held-out" if facts["n_test"] else "training"
+    the_map = ("map", f"{size}, in which {percent(facts['map_accuracy'])} of the {judged} answers hold")
+    if "n_seen" in facts:
+        kernel = f"{counted(facts['n_seen'], 'answer')} learned in {counted(facts['n_steps'], 'step')}"
+        if facts["n_projections"] + facts["n_skipped"]:
+            kernel += f", {counted(facts['n_projections'], 'projection')}"
+    else:
+        details = facts["details"]
+        kernel = f"rank {details['rank']}, {objective}, trace penalty {details['trace_penalty']:.4g}"
+        if "gap" in details:
+            kernel += f", at most {max(details['gap'], 0.0):.2g} above the minimum"
+    return [("kernel", kernel), the_map]
+
+
+def _time(estimator: Model, outcome: Outcome) -> str:
+    from nearer._fitting import STOP_REASONS, effort, is_online, of_it_compiling
+
+    if is_online(estimator):
+        return readable_seconds(outcome.seconds) + of_it_compiling(outcome.compile_seconds)
+    result = estimator.result_
+    return f"{effort(result)}: {STOP_REASONS[result.stop_reason]}"

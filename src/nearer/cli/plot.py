@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._commands import complain
 from nearer.cli._loading import about_model, drawn_map, load_model, object_names
 from nearer.cli._options import AsJson, Force, ModelFile
-from nearer.cli._output import check_outputs, check_picture, output_file, show, write_all
+from nearer.cli._output import check_outputs, check_picture, complain, output_file, show, write_all
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
 
 
 class What(StrEnum):

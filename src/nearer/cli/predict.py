@@ -18,7 +18,7 @@ from nearer.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from nearer._fitting.models import Model
+    from nearer._fitting import Model
     from nearer.cli._question_files import QuestionTable
 
 PREDICTED, PROBABILITY = "predicted_near", "probability"

@@ -8,9 +8,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from nearer._utils.random import RandomState, generator
 from nearer._utils.text import counted
-from nearer._utils.validation import not_negative, whole
+from nearer._utils.validation import RandomState, generator, not_negative, whole
 from nearer.comparisons.arrays import flipped, name_codes
 from nearer.comparisons.store import Container
 from nearer.comparisons.validation import Content

@@ -6,6 +6,7 @@ Arrays and tables are read alike: both hand over a `Column` of answers and the c
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
@@ -24,7 +25,6 @@ from nearer.comparisons.ambiguity import (
 from nearer.comparisons.codes import (
     ANSWERS,
     ODD_ONES,
-    ODD_UNDECIDED,
     Codes,
     Column,
     check_codes,
@@ -66,7 +66,97 @@ def check_meaning(coding: str | None, zero: str | None, codes: Mapping[str, Any]
         )
 
 
-class ResponseReader:
+class AnswerReader(ABC):
+    """Reads columns of answers, and counts the answers that are there but cannot be read.
+
+    Parameters
+    ----------
+    codes : mapping, optional
+        What stands for each answer, as for `Comparisons.read`; read anything that can be understood without it.
+    answers : mapping
+        The value of each answer that codes may stand for.
+    what : str
+        The words for the table, in the error about answers that it cannot have.
+    """
+
+    def __init__(self, codes: Mapping[str, Any] | None, answers: Mapping[str, float], what: str) -> None:
+        self._codes = None
+        if codes is not None:
+            codes_for(codes, [answer for answer in answers if answer != "undecided"], what)
+            self._codes = Codes(codes, answers)
+        self.undecided = answers["undecided"]
+        self._first_unread: tuple[int, str] | None = None  # its row and cell
+        self._cells: list[Any] = []  # the first few different ones, readable or not
+        self._n_unread, self._n_there = 0, 0
+
+    def read(
+        self,
+        column: Column,
+        said: np.ndarray,
+        shown: np.ndarray,
+        usable: np.ndarray,
+        place: Where,
+        start: int = 0,
+    ) -> np.ndarray:
+        """Return the values of a column; `said` are the objects it mentions, `shown` those of each question.
+
+        What can be said about all answers is learned from rows that are `usable`; others are often instructions. Rows
+        count from `start`, which is the number of rows in earlier columns.
+        """
+        if self._codes is not None:
+            values = column.coded(self._codes)
+        else:
+            values = self._understood(column, said, shown, usable, lambda row: place(start + row))
+        self._note_unread(column, values, usable, start)
+        return values
+
+    @abstractmethod
+    def _understood(
+        self, column: Column, said: np.ndarray, shown: np.ndarray, usable: np.ndarray, place: Where
+    ) -> np.ndarray:
+        """Return the values of a column without codes."""
+
+    @abstractmethod
+    def check(self, place: Place | None = None) -> None:
+        """Refuse answers that, all of them taken together, have two meanings."""
+
+    @abstractmethod
+    def unreadable(self, cell: Any, objects: Sequence[Any]) -> str:
+        """Say what is wrong with an answer about these objects."""
+
+    @abstractmethod
+    def _remedy(self, cells: Sequence[Any]) -> Remedy:
+        """Return what to do if many answers cannot be read without codes; `cells` are the different ones."""
+
+    def _note_unread(self, column: Column, values: np.ndarray, usable: np.ndarray, start: int) -> None:
+        unread = np.flatnonzero(np.isnan(values) & usable)
+        self._n_there += int(np.count_nonzero(usable)) - len(unread)
+        if not len(unread):
+            return
+        cells = zip(unread.tolist(), column.cells(unread), strict=True)
+        there = [(row, cell) for row, cell in cells if not is_missing(cell)]
+        if there and self._first_unread is None:
+            self._first_unread = start + there[0][0], repr(there[0][1])
+        self._n_unread += len(there)
+        self._n_there += len(there)
+        if len(self._cells) < _SHOWN_CELLS:
+            new = dict.fromkeys([*self._cells, *column.cells(np.flatnonzero(usable))])
+            self._cells = [cell for cell in new if not is_missing(cell)]
+
+    def refuse_unread(self, invalid: Invalid, place: Where, source: str) -> None:
+        """Refuse unreadable answers that are too many to be slips, or warn if they are to be dropped."""
+        if self._first_unread is None or self._n_unread < 2 or 10 * self._n_unread <= self._n_there:
+            return
+        row, cell = self._first_unread
+        problem = f"{self._n_unread} of {self._n_there} answers, such as {cell}, cannot be read"
+        remedy = self._remedy(self._cells) if self._codes is None else _MORE_CODES
+        if invalid == "error":
+            raise InputError(problem, remedy, place=place(row))
+        if self._codes is None:  # with codes, any other answer may go
+            warn(InputWarning(f"{problem} and were left out", remedy, place=Place(source or None)))
+
+
+class ResponseReader(AnswerReader):
     """Reads responses to questions with two options: numbers, words, names of columns, objects, or given codes.
 
     Values are positive if the first option won, negative if the second did, 0 if neither, NaN if unreadable.
@@ -78,8 +168,6 @@ class ResponseReader:
     columns : sequence
         The names of the columns of the two options, where there are any.
     """
-
-    undecided = 0.0
 
     def __init__(
         self,
@@ -95,20 +183,11 @@ class ResponseReader:
         self._zero = zero
         self._coding = "signs" if zero is not None else coding  # `zero` is about signs
         self._doubts = ResponseDoubts(self._options)
-        self._codes = None
-        if codes is not None:
-            codes_for(codes, ("first", "second"), "responses")
-            self._codes = Codes(codes, ANSWERS)
+        super().__init__(codes, ANSWERS, "responses")
 
-    def read(
+    def _understood(
         self, column: Column, said: np.ndarray, shown: np.ndarray, usable: np.ndarray, place: Where
     ) -> np.ndarray:
-        """Return the values of a column; `said` are the objects it mentions, `shown` those of each question.
-
-        What can be said about all responses is learned from rows that are `usable`; others are often instructions.
-        """
-        if self._codes is not None:
-            return column.coded(self._codes)
         objects = np.full(len(column), np.nan)
         if shown.shape[1] == 3:
             objects = which_object(said, shown[:, 1], shown[:, 2])
@@ -131,11 +210,6 @@ class ResponseReader:
             spoken = np.where(np.isnan(spoken), objects, spoken)
         return spoken
 
-    @property
-    def has_codes(self) -> bool:
-        """Whether the user has said what every answer looks like."""
-        return self._codes is not None
-
     def check(self, place: Place | None = None) -> None:
         """Refuse responses that, all of them taken together, have two meanings.
 
@@ -153,7 +227,6 @@ class ResponseReader:
             raise doubt.but(place=place)
 
     def unreadable(self, cell: Any, objects: Sequence[Any]) -> str:
-        """Say what is wrong with a response."""
         return f"the response {cell!r} is not {self._expected()}"
 
     def _expected(self) -> str:
@@ -165,10 +238,7 @@ class ResponseReader:
             return "one of the two objects"
         return "1, -1, 0, true, false, left, right, first, second, a, b, a number of answers, or one of the two objects"
 
-    def remedy(self, cells: Sequence[Any]) -> Remedy:
-        """Return what to do if many responses cannot be read; `cells` are the different ones."""
-        if self._codes is not None:
-            return _MORE_CODES
+    def _remedy(self, cells: Sequence[Any]) -> Remedy:
         if self._coding is not None:
             return [f"they should be {self._expected()}, so correct them", "leave coding out"]
         if len(cells) == 2:
@@ -176,13 +246,11 @@ class ResponseReader:
         return [any_codes(*self._options)]
 
 
-class OddReader:
+class OddReader(AnswerReader):
     """Reads which of three objects is the odd one: itself, its position from 1, its column's name, or a code.
 
     Values are 0, 1 or 2, -1 if undecided, NaN if unreadable.
     """
-
-    undecided = ODD_UNDECIDED
 
     def __init__(
         self, coding: Coding | None, codes: Mapping[str, Any] | None, columns: Sequence[object]
@@ -190,26 +258,15 @@ class OddReader:
         words = _columns_as_words(columns, (0.0, 1.0, 2.0))
         self._word = cache(lambda cell: words.get(cell.strip().lower(), np.nan))
         self._coding, self._doubts = coding, TrialDoubts(coding, columns)
-        self._codes = None
-        if codes is not None:
-            codes_for(codes, ("first", "second", "third"), "odd-one-out trials")
-            self._codes = Codes(codes, ODD_ONES)
+        super().__init__(codes, ODD_ONES, "odd-one-out trials")
 
-    def read(
+    def _understood(
         self, column: Column, said: np.ndarray, shown: np.ndarray, usable: np.ndarray, place: Where
     ) -> np.ndarray:
-        """Return the values of a column; `said` are the objects it mentions, `shown` those of each trial."""
-        if self._codes is not None:
-            return column.coded(self._codes)
         is_object = (shown == said[:, None]) & (said != UNREADABLE)[:, None]
         by_object = np.where(is_object.any(axis=1), is_object.argmax(axis=1), np.nan)
         numbers, words, by_object = _of_usable(usable, column.as_numbers(), column.map(self._word), by_object)
         return self._doubts.positions(numbers, words, by_object, place)
-
-    @property
-    def has_codes(self) -> bool:
-        """Whether the user has said what every answer looks like."""
-        return self._codes is not None
 
     def check(self, place: Place | None = None) -> None:
         """Refuse odd ones that can be read in two ways; the first of those has its own place."""
@@ -217,54 +274,14 @@ class OddReader:
             self._doubts.check()
 
     def unreadable(self, cell: Any, objects: Sequence[Any]) -> str:
-        """Say what is wrong with a cell that should name the odd one of these objects."""
         if self._codes is not None:
             return f"the odd one {cell!r} is not one of the codes ({self._codes})"
         return f"the odd one {cell!r} is none of {tuple(objects)}, nor 1, 2 or 3, nor the name of a column"
 
-    def remedy(self, cells: Sequence[Any]) -> Remedy:
-        """Return what to do if many odd ones cannot be read."""
-        if self._codes is not None:
-            return _MORE_CODES
+    def _remedy(self, cells: Sequence[Any]) -> Remedy:
         if self._coding is not None:
             return [f"they should be given by their {self._coding}, so correct them", "leave coding out"]
         return [self._doubts.any_codes()]
-
-
-class Unread:
-    """Counts answers that are there and cannot be read."""
-
-    def __init__(self) -> None:
-        self.first_row, self._first_cell = 0, ""
-        self.cells: list[Any] = []  # the first few different ones, readable or not
-        self._n, self._n_there = 0, 0
-
-    def see(self, column: Column, values: np.ndarray, usable: np.ndarray, start: int = 0) -> None:
-        """Take note of a column of answers and the values of its usable rows, which count from `start`."""
-        unread = np.flatnonzero(np.isnan(values) & usable)
-        self._n_there += int(np.count_nonzero(usable)) - len(unread)
-        if not len(unread):
-            return
-        cells = zip(unread.tolist(), column.cells(unread), strict=True)
-        there = [(row, cell) for row, cell in cells if not is_missing(cell)]
-        if there and not self._n:
-            self.first_row, self._first_cell = start + there[0][0], repr(there[0][1])
-        self._n += len(there)
-        self._n_there += len(there)
-        if len(self.cells) < _SHOWN_CELLS:
-            new = dict.fromkeys([*self.cells, *column.cells(np.flatnonzero(usable))])
-            self.cells = [cell for cell in new if not is_missing(cell)]
-
-    def refuse(self, reader: ResponseReader | OddReader, invalid: Invalid, place: Where, source: str) -> None:
-        """Refuse unreadable answers that are too many to be slips, or warn if they are to be dropped."""
-        if self._n < 2 or 10 * self._n <= self._n_there:
-            return
-        problem = f"{self._n} of {self._n_there} answers, such as {self._first_cell}, cannot be read"
-        if invalid == "error":
-            raise InputError(problem, reader.remedy(self.cells), place=place(self.first_row))
-        if not reader.has_codes:  # with codes, any other answer may go
-            remedy = reader.remedy(self.cells)
-            warn(InputWarning(f"{problem} and were left out", remedy, place=Place(source or None)))
 
 
 def _of_usable(usable: np.ndarray, *readings: np.ndarray) -> tuple[np.ndarray, ...]:

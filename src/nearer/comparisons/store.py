@@ -1,8 +1,9 @@
-"""The frozen store beneath `Comparisons`: indexing, iteration, equality, copies and a repr."""
+"""The frozen store beneath `Comparisons`: from and to files, indexing, iteration, equality, copies and a repr."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from nearer._utils.text import counted
 from nearer.comparisons.arrays import checked
+from nearer.comparisons.responses import Coding, Zero
 from nearer.comparisons.validation import Content, Invalid
 from nearer.errors import InputError, Place
 
@@ -53,6 +55,107 @@ class Container:
                 invalid=invalid,
             )
         )
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        columns: Mapping[str, str | int] | None = None,
+        header: bool | None = None,
+        names: Iterable[str] | None = None,
+        n_objects: int | None = None,
+        coding: Coding | None = None,
+        zero: Zero | None = None,
+        codes: Mapping[str, Any] | None = None,
+        first_index: int | None = None,
+        invalid: Invalid = "error",
+    ) -> Self:
+        """Read a file: csv, tsv or txt (also with .gz), parquet, jsonl (also with .gz) or npz.
+
+        Columns are found by their names: `anchor, near, far` (or `i, j, k`; `object, nearer, farther`;
+        `head, winner, loser`); `near_a, near_b, far_a, far_b` (or `i, j, l, k`) for quadruplets; `anchor, a, b`
+        and a `response` for questions with answers; `a, b, odd`, or `a, b, c` and `odd`, for odd-one-out trials,
+        which make two triplets each, in one group; and optionally `weight`, `annotator`, `group`. Other columns
+        are left in `ignored_columns`. Cells hold indices from 0 or names; names are sorted.
+
+        Parameters
+        ----------
+        path : path
+            The file; its ending says the format.
+        columns : mapping, optional
+            Where the columns have other names: from `anchor`, `near`, `far` (or `near_a`, `near_b`, `far_a`,
+            `far_b`; or `a`, `b`, `c`, `odd`), `response`, `weight`, `annotator`, `group` to a column's name or
+            its position from 0.
+        header : bool, optional
+            Whether a text file starts with a line of column names; by default this is found out.
+        names : sequence of str, optional
+            All objects; their order sets the indices. Other names in the file are invalid.
+        n_objects : int, optional
+            The number of objects, if the file does not say.
+        coding : {"signs", "position", "object"}, optional
+            What a response is, needed only where it could be two things: positive for the first and negative for
+            the second; 1 for the first and 2 for the second; or the object chosen. The odd one is given by a
+            position or an object.
+        zero : {"undecided", "second"}, optional
+            What a response of 0 means, needed only where all are 0 or 1.
+        codes : mapping, optional
+            What stands for the `first` and the `second` option (and for the `third` object, where a column names the
+            odd one), where responses are keys, buttons or numbers from 0: `{"first": 0, "second": 1}`, `{"first": "f",
+            "second": "j"}`. `undecided` is left out like 0; a list holds several codes for one answer.
+        first_index : {0, 1}, optional
+            The number of the first object in a file of indices. By default 0, with a warning where the smallest
+            index is 1.
+        invalid : {"error", "drop"}
+            Refuse a file with invalid rows, or leave them out and count them in `n_dropped`.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from nearer import Comparisons
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "answers.csv"
+        ...     _ = path.write_text("anchor,near,far\\ncat,dog,car\\n")
+        ...     Comparisons.read(path)
+        Comparisons(1 triplet, 3 objects, names)
+        """
+        from nearer.comparisons.files.opening import read_fields
+
+        return cls._of(
+            read_fields(
+                path,
+                columns=columns,
+                header=header,
+                names=names,
+                n_objects=n_objects,
+                coding=coding,
+                zero=zero,
+                codes=codes,
+                first_index=first_index,
+                invalid=invalid,
+            )
+        )
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `read` understands; its ending says the format.
+
+        parquet and npz keep everything; csv, tsv and jsonl keep what their cells can hold, which leaves out
+        objects that no row mentions.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from nearer import Comparisons
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "answers.csv"
+        ...     Comparisons([("cat", "dog", "car")]).write(path)
+        ...     print(path.read_text())
+        anchor,near,far
+        cat,dog,car
+        """
+        from nearer.comparisons.files.opening import write_fields
+
+        write_fields(self._fields, path)
 
     @classmethod
     def _of(cls, fields: Content) -> Self:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer.comparisons.codes import Column, NameLookup, mentioned
-from nearer.comparisons.responses import Coding, ResponseReader, Unread, Zero
+from nearer.comparisons.responses import Coding, ResponseReader, Zero
 from nearer.comparisons.validation import Fault, Invalid, fault_error, row_place
 from nearer.errors import InputError
 
@@ -68,11 +68,10 @@ def _spoken(
 ) -> np.ndarray:
     """Return the votes of one response per question."""
     lookup = None if names is None else NameLookup({name: code for code, name in enumerate(names)})
-    column, usable, unread = Column.of_array(array), np.ones(len(array), dtype=bool), Unread()
+    column, usable = Column.of_array(array), np.ones(len(array), dtype=bool)
     signed = reader.read(column, mentioned(column, lookup), shown, usable, row_place)
     reader.check()
-    unread.see(column, signed, usable)
-    unread.refuse(reader, invalid, row_place, "")
+    reader.refuse_unread(invalid, row_place, "")
     return np.column_stack([np.maximum(signed, 0), np.maximum(-signed, 0)])
 
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from nearer._utils.arrays import row_blocks
 from nearer._utils.neighbours import label_codes
-from nearer._utils.random import RandomState, separate
-from nearer._utils.validation import whole
+from nearer._utils.validation import RandomState, separate, whole
 from nearer.comparisons import Comparisons
 from nearer.datasets._sampling import (
     answered,

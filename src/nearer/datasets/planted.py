@@ -8,8 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nearer._utils.arrays import compared_distances
-from nearer._utils.random import RandomState, separate
-from nearer._utils.validation import positive, whole
+from nearer._utils.validation import RandomState, positive, separate, whole
 from nearer.comparisons import Comparisons
 from nearer.datasets._sampling import WIDTHS, answered, checked_noise, draw_questions, n_questions
 from nearer.errors import InputError, Suggestion

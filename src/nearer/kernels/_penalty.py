@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nearer._fitting.fit import Fit
+from nearer._fitting import Fit
 from nearer._utils.arrays import compared_distances, relative
 from nearer._utils.runtime import threads_for
 from nearer.comparisons import Comparisons

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import as_comparisons, known_to
+from nearer._fitting import as_comparisons, known_to
 from nearer._utils.arrays import relative
 from nearer._utils.runtime import threads_for
 from nearer._utils.validation import whole

@@ -8,8 +8,7 @@ from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import as_comparisons, known_to, that_count, watched
-from nearer._utils.random import RandomState, generator
+from nearer._fitting import as_comparisons, known_to, that_count, watched
 from nearer._utils.runtime import one_thread
 from nearer._utils.schema import (
     BUDGET,
@@ -30,7 +29,7 @@ from nearer._utils.schema import (
     need,
     optional,
 )
-from nearer._utils.validation import whole
+from nearer._utils.validation import RandomState, generator, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._answers import KeepsAnswers

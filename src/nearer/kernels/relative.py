@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import (
+from nearer._fitting import (
     FITTED,
     PARAMS,
     Fit,
@@ -18,13 +18,12 @@ from nearer._fitting.fit import (
     check_learnable,
     check_resolved,
     that_count,
+    warn_of_trials,
     watched,
 )
-from nearer._fitting.models import warn_of_trials
-from nearer._utils.random import RandomState, generator
 from nearer._utils.runtime import one_thread
 from nearer._utils.schema import COUNT, AnyOf, Array, Integer, Number, Saved, Text, need, optional
-from nearer._utils.validation import not_negative, whole
+from nearer._utils.validation import RandomState, generator, not_negative, whole
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.kernels._penalty import choose_penalty

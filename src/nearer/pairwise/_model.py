@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._fitting.fit import watched
-from nearer._utils.random import RandomState, generator
+from nearer._fitting import watched
 from nearer._utils.schema import (
     COUNT,
     SEED,
@@ -34,7 +33,7 @@ from nearer._utils.schema import (
     need,
     optional,
 )
-from nearer._utils.validation import not_negative, positive
+from nearer._utils.validation import RandomState, generator, not_negative, positive
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss, find_margin_loss
 from nearer.objectives.all_pairs import AllPairs

@@ -12,9 +12,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._utils.random import RandomState
 from nearer._utils.runtime import one_thread
 from nearer._utils.schema import AnyOf, Number, Part, Saved, Text, need
+from nearer._utils.validation import RandomState
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.pairwise._model import (

@@ -11,10 +11,9 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from nearer._utils.random import RandomState
 from nearer._utils.runtime import one_thread
 from nearer._utils.schema import Integer, MayLack, Saved, Text, need, optional
-from nearer._utils.validation import whole
+from nearer._utils.validation import RandomState, whole
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.objectives.metric_pairs import components_of

@@ -1,7 +1,7 @@
 """Save a model to one file that loads anywhere: a zip of `manifest.json` and one `.npy` file per array.
 
 The manifest holds the format's name and version, the version of nearer that wrote it, the estimator's class,
-its parameters and its fitted attributes (how values are written: `nearer.saving.encoding`). Nothing is pickled, and
+its parameters and its fitted attributes (how values are written: `nearer.saving.format`). Nothing is pickled, and
 loading runs no code from the file: classes are looked up in a fixed table. Every value is checked against the
 schema of its class (`nearer._utils.schema`) before an estimator is returned; `save` checks the same, so that what it
 writes loads.
@@ -23,11 +23,10 @@ import numpy as np
 
 from nearer._utils.files import replacing
 from nearer._utils.schema import Parts, Saved, check_whole
-from nearer.comparisons.files.formats import FORMATS
+from nearer.comparisons.files.opening import FORMATS
 from nearer.errors import InputError, ModelFileError
 from nearer.registry import BY_NAME, estimator_class
-from nearer.saving.archive import DAMAGE, Archive, write_archive
-from nearer.saving.encoding import Decoder, Encoder
+from nearer.saving.format import DAMAGE, Archive, Decoder, Encoder, write_archive
 
 FORMAT = "nearer model"
 FORMAT_VERSION = 1

@@ -17,10 +17,9 @@ from nearer.errors import InputError
 from nearer.objectives.base import Objective
 from nearer.solvers.accelerated import AcceleratedProximalGradient
 from nearer.solvers.adam import Adam
-from nearer.solvers.base import Solver, check_fit, minimise
+from nearer.solvers.base import Phases, Solver, check_fit, minimise
 from nearer.solvers.gradient_descent import GradientDescent
 from nearer.solvers.lbfgs import LBFGS
-from nearer.solvers.phases import Phases
 from nearer.solvers.proximal import ProximalGradient
 from nearer.solvers.result import Budget, Progress, Result, State
 from nearer.solvers.run import Run, Stop

@@ -1,16 +1,16 @@
-"""What a solver is, and the one function that runs it."""
+"""What a solver is, solvers in sequence, and the one function that runs them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from nearer._utils.runtime import interrupted, noting, one_thread
-from nearer._utils.schema import Fields, Settings
+from nearer._utils.schema import Fields, Items, Part, Settings
 from nearer.errors import InputError
 from nearer.objectives.base import Objective
 from nearer.solvers.result import Budget, Result, State
@@ -45,6 +45,37 @@ class Solver(ABC, Generic[O]):
     @abstractmethod
     def solve(self, objective: O, x: Any, rng: np.random.Generator, run: Run) -> Any:
         """Descend from x, which may be overwritten; return the last parameters."""
+
+
+@dataclass(frozen=True)
+class Phases(Solver[Objective]):
+    """Run solvers in sequence, each from the end of the one before; all but the last must end by themselves."""
+
+    solvers: tuple[Solver, ...]
+    name = "phases"
+    _schema = Fields(solvers=Items(Part(Solver)))
+
+    @property
+    def requires(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset().union(*(solver.requires for solver in self.solvers))
+
+    @property
+    def default_epochs(self) -> int:
+        return sum(solver.default_epochs or 0 for solver in self.solvers)
+
+    def __post_init__(self) -> None:
+        if not self.solvers or not all(isinstance(solver, Solver) for solver in self.solvers):
+            raise InputError(
+                "Phases needs at least one solver: pass a tuple such as (Adam(epochs=30), SVRG())"
+            )
+        endless = [solver.name for solver in self.solvers[:-1] if not solver.ends]
+        if endless:
+            raise InputError(f"the solver {endless[0]!r} never ends by itself: put it last")
+
+    def solve(self, objective: Objective, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+        for solver in self.solvers:
+            x = solver.solve(objective, x, rng, run)
+        return x
 
 
 def check_fit(solver: Solver, objective: Objective | type[Objective]) -> None:

@@ -13,7 +13,7 @@ from nearer._utils.text import warn
 from nearer.comparisons.arrays import both_triplets, odd_last, oriented
 from nearer.comparisons.files.cells import Growing, LabelColumn, Numbers, ObjectColumns, answers, whole_number
 from nearer.comparisons.files.columns import Layout
-from nearer.comparisons.responses import Coding, OddReader, ResponseReader, Unread, Zero, check_meaning
+from nearer.comparisons.responses import AnswerReader, Coding, OddReader, ResponseReader, Zero, check_meaning
 from nearer.comparisons.validation import (
     UNKEPT,
     UNREADABLE,
@@ -56,7 +56,8 @@ class Wanted:
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", check_names(self.names))
         check_invalid(self.invalid)
-        check_meaning(self.coding, self.zero, self.codes)
+        if any(said is not None for said in (self.coding, self.zero, self.codes)):
+            check_meaning(self.coding, self.zero, self.codes)
         check_first_index(self.first_index)
 
 
@@ -105,7 +106,7 @@ class Assembler:
         limited = numeric or wanted.names is not None
         limit = check_n_objects(wanted.n_objects, wanted.names) if limited else None
         self.rows = RowValidator(limit, wanted.invalid)
-        self.reader, self.unread = self._reader(), Unread()
+        self.reader = self._reader()
         self.numbers = Numbers()
         self.indices = Growing(np.int32, self.width)
         self.weights = Growing(np.float64) if "weight" in self.roles else None
@@ -116,7 +117,7 @@ class Assembler:
         self.trials = Growing(np.int64) if layout.odd_one_out and "group" not in self.roles else None
         self.n_undecided, self.n_survey_rows, self.n_sliced = 0, n_survey_rows, 0
 
-    def _reader(self) -> ResponseReader | OddReader | None:
+    def _reader(self) -> AnswerReader | None:
         """Return the reader of the column with the answers, None if the order of the objects is the answer."""
         wanted, header = self.wanted, self.layout.header
         if self.layout.response is not None:
@@ -178,9 +179,7 @@ class Assembler:
         column = answers(columns["odd" if isinstance(self.reader, OddReader) else "response"])
         usable, start = ~(bad | faulty(codes, self.rows.limit)), self.rows.n_rows
         said = self.objects.mentioned(column)
-        values = self.reader.read(column, said, codes, usable, lambda row: self._place(start + row))
-        self.unread.see(column, values, usable, start)
-        return values
+        return self.reader.read(column, said, codes, usable, self._place, start)
 
     def _winner_first(self, codes: np.ndarray, values: np.ndarray, keep: np.ndarray) -> np.ndarray:
         """Return the objects of each row in the order that the answers say, and keep counts of answers."""
@@ -263,7 +262,7 @@ class Assembler:
         """Return the content of all rows; `n_skipped` rows were left out before they came here."""
         if self.reader is not None and self.rows.n_rows:
             self.reader.check(self._place(0))
-            self.unread.refuse(self.reader, self.wanted.invalid, self._place, self.source)
+            self.reader.refuse_unread(self.wanted.invalid, self._place, self.source)
         self.rows.refuse(self._place)
         self.objects.check_columns(self._object_columns(), self._place)
         if self.n_survey_rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from nearer._utils.text import plain
 from nearer.errors import InputError, Place, Suggestion
 
 ALIASES: dict[str, tuple[str, ...]] = {
@@ -62,6 +63,10 @@ STEMS = (
     ),
     *("face", "product", "card"),
 )
+#: names of the anchor that also say what it is: reference_image, stim_target
+ANCHORS_WITH_STEMS = tuple(
+    name for anchor in ANCHOR_STEMS for stem in STEMS for name in (anchor + stem, stem + anchor)
+)
 # `key_resp.keys` and `trial_resp_2.keys` of PsychoPy, without the signs between words
 _PSYCHOPY = re.compile(r"\w*resp\w*keys|keyresp\d*|\w*clickedname")
 _LIKE_RESPONSE = re.compile(
@@ -73,16 +78,6 @@ _ABOUT_RESPONSE = re.compile(
 )
 
 
-def plain(name: object) -> str:
-    """Return the name of a column without what people spell differently: `Worker ID`, `worker_id`, `WorkerId`."""
-    return re.sub(r"[\s_.-]", "", str(name)).lower()
-
-
-def anchors_with_stems() -> tuple[str, ...]:
-    """Return names of the anchor that also say what it is: reference_image, stim_target."""
-    return tuple(name for anchor in ANCHOR_STEMS for stem in STEMS for name in (anchor + stem, stem + anchor))
-
-
 def is_known(name: object) -> bool:
     """Return whether a cell is the name of some part, so that its row is a header rather than a comparison.
 
@@ -91,7 +86,7 @@ def is_known(name: object) -> bool:
     """
     word = plain(name)
     parts = {plain(alias) for aliases in ALIASES.values() for alias in aliases}
-    return word in parts or word in MORE_ANCHORS or word in anchors_with_stems() or like_response(name)
+    return word in parts or word in MORE_ANCHORS or word in ANCHORS_WITH_STEMS or like_response(name)
 
 
 def is_response(name: str, names: Sequence[str]) -> bool:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nearer._utils.text import plain
 from nearer.comparisons.files import remedies
 from nearer.comparisons.files.column_names import (
     ALIASES,
+    ANCHORS_WITH_STEMS,
     CHOICES,
     MORE_ANCHORS,
     PRESSES,
-    anchors_with_stems,
     is_response,
     options_of,
-    plain,
     series_of,
     third_of,
 )
@@ -195,7 +195,7 @@ class _Header:
 
     def _anchor(self) -> int | None:
         """Return the anchor: by its usual names, by others, or by one that also says what is shown."""
-        for names in (None, MORE_ANCHORS, anchors_with_stems()):
+        for names in (None, MORE_ANCHORS, ANCHORS_WITH_STEMS):
             if (position := self.find("anchor", names)) is not None:
                 return position
         return None

@@ -8,8 +8,8 @@ from itertools import islice
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from nearer._utils.text import warn
-from nearer.comparisons.files.column_names import ALIASES, about_response, like_response, options_of, plain
+from nearer._utils.text import plain, warn
+from nearer.comparisons.files.column_names import ALIASES, about_response, like_response, options_of
 from nearer.comparisons.responses import WORDS
 from nearer.comparisons.validation import is_missing
 from nearer.errors import InputError, InputWarning, Place, Suggestion

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer._fitting.models import at_chance, silent_trials, warn_of_chance
+from nearer._fitting import at_chance, silent_trials, warn_of_chance
 from nearer.comparisons import Comparisons
 
 

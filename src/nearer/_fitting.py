@@ -1,11 +1,12 @@
-"""What estimators of comparisons share: what they accept, what they save, and one fit with its run."""
+"""What estimators of comparisons share: what they accept and save, one fit with its run, what to say about a model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,15 +27,26 @@ from nearer._utils.schema import (
     need,
     optional,
 )
+from nearer._utils.text import counted, readable_seconds, warn
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import reindexed
 from nearer.comparisons.store import check_numbers
 from nearer.errors import InputError
 from nearer.losses import Loss
+from nearer.metrics import triplet_error
 from nearer.objectives import PointObjective
 from nearer.objectives.base import Objective
 from nearer.solvers import Budget, Progress, Result, Run, Solver, minimise
 from nearer.solvers.run import Callback
+
+if TYPE_CHECKING:
+    from typing import TypeAlias, TypeGuard
+
+    from nearer.kernels.online import OnlineKernel
+    from nearer.kernels.relative import RelativeKernel
+    from nearer.ordinal import OrdinalEmbedding
+
+    Model: TypeAlias = "OrdinalEmbedding | RelativeKernel | OnlineKernel"
 
 #: parameters of fits to comparisons
 PARAMS: dict[str, Spec] = {
@@ -52,6 +64,26 @@ FITTED: dict[str, Spec | MayLack] = {
     "loss_": Part(Loss),
     "names_": optional(Names("n")),
 }
+#: below these numbers of answers nothing is said about chance; the second is for parts that a fit held out by itself
+LEAST_ANSWERS = 30
+LEAST_IN_TRIALS = 100
+#: standard errors above one half: a one-sided test at the level of 5%
+_STANDARD_ERRORS = 1.645
+_CAUSES = (
+    "either the answers were read from the wrong columns or in the wrong direction, or they are mostly noise, or too "
+    "few for this many objects"
+)
+STOP_REASONS = {
+    "tolerance": "the objective stopped falling",
+    "epochs": "the budget of epochs was spent",
+    "evaluations": "the budget of gradient evaluations was spent",
+    "seconds": "the budget of seconds was spent",
+    "callback": "a callback asked to stop",
+    "interrupted": "interrupted by hand; this is the best until then",
+    "diverged": "the objective diverged; this is the best before that",
+    "precision": "rounding errors allow no further descent",
+}
+_silent = ContextVar("silent", default=False)
 
 
 @dataclass
@@ -185,3 +217,109 @@ def _check_names(comparisons: Comparisons, names: tuple[str, ...], can_grow: boo
             f"row {rows[0]} (counting from 0): the model does not know the object {name!r}: "
             f"{_remedy(can_grow, 'it')}, or leave the row out"
         )
+
+
+def is_kernel(model: Model) -> TypeGuard[RelativeKernel | OnlineKernel]:
+    """Return whether a model is a kernel, of which a map can be drawn in any number of dimensions."""
+    return hasattr(model, "embedding")
+
+
+def is_online(model: Model) -> TypeGuard[OnlineKernel]:
+    """Return whether a model learns from one answer at a time."""
+    return hasattr(model, "add_objects")  # others begin again with all answers
+
+
+def n_objects_of(model: Model) -> int:
+    """Return the number of objects that a model knows."""
+    return model._n_objects if is_kernel(model) else len(model.embedding_)
+
+
+def map_of(model: Model, n_components: int = 2) -> np.ndarray:
+    """Return the points of an embedding, or the leading dimensions of a kernel.
+
+    >>> import nearer
+    >>> answers, _ = nearer.datasets.planted(6, 2, 50, random_state=0)
+    >>> map_of(nearer.OnlineKernel().fit(answers), 3).shape
+    (6, 3)
+    """
+    return model.embedding(n_components) if is_kernel(model) else model.embedding_
+
+
+def share_on_map(model: Model, points: np.ndarray, comparisons: Comparisons) -> float:
+    """Return the share of comparisons that hold for these points of the model's objects."""
+    return 1.0 - triplet_error(points, known_to(comparisons, len(points), model.names_))
+
+
+def effort(result: Result) -> str:
+    """Say how long a fit took, with the automatic choices before it and the compiling within them."""
+    text = f"{readable_seconds(result.seconds)}, {counted(result.n_epochs, 'epoch')}"
+    choosing, compiling = (result.details.get(f"{what}_seconds") for what in ("choice", "compile"))
+    if choosing:
+        text += f" after {readable_seconds(choosing)} of choosing"
+    return text + of_it_compiling(compiling or 0.0)
+
+
+def of_it_compiling(seconds: float) -> str:
+    """Say how much of a time went into compiling, as an addition to it."""
+    return f"; {readable_seconds(seconds)} of it compiling, once on this machine" if seconds else ""
+
+
+def at_chance(accuracy: float, comparisons: Comparisons, n_held_out: int | None = None) -> bool:
+    """Return whether a share of right answers is no better than guessing, by a one-sided test at 5%.
+
+    The rows of one trial say nearly the same thing, and rows of small weight say little: both count for less. Fewer
+    than 30 answers are too few to judge. `n_held_out` is the number of rows judged if it is not all of them.
+
+    >>> answers = Comparisons([[0, 1, 2]] * 100)
+    >>> at_chance(0.52, answers), at_chance(0.7, answers), at_chance(0.5, answers[:20])
+    (True, False, False)
+    """
+    n_answers = _independent_answers(comparisons)
+    least = LEAST_ANSWERS
+    if n_held_out is not None:
+        n_answers *= n_held_out / max(len(comparisons), 1)
+        least = LEAST_IN_TRIALS
+    return n_answers >= least and accuracy - 0.5 < _STANDARD_ERRORS * 0.5 / n_answers**0.5
+
+
+def _independent_answers(comparisons: Comparisons) -> float:
+    """Return how many independent answers of equal weight would say as much."""
+    weights = np.ones(len(comparisons)) if comparisons.weights is None else comparisons.weights
+    if comparisons.groups is not None:
+        weights = np.bincount(np.unique(comparisons.groups, return_inverse=True)[1], weights)
+    largest = float(weights.max(initial=0.0))
+    if not largest:
+        return 0.0
+    shares = weights / largest  # squares of huge weights would overflow
+    return float(shares.sum()) ** 2 / float((shares**2).sum())
+
+
+def warn_of_chance(accuracy: float, comparisons: Comparisons, what: str) -> bool:
+    """Warn if a share of right answers is no better than guessing, and return whether it is."""
+    is_chance = at_chance(accuracy, comparisons)
+    if is_chance and at_chance(1.0 - accuracy, comparisons):
+        warn(f"{what} of {accuracy:.1%} is no better than guessing: {_CAUSES}")
+    elif is_chance:
+        warn(
+            f"{what} of {accuracy:.1%} is worse than guessing: were the answers read in the wrong direction?"
+        )
+    return is_chance
+
+
+def warn_of_trials(error: float, comparisons: Comparisons, n_held_out: int) -> None:
+    """Warn if a fit does no better than guessing on the answers that it held out to choose its settings."""
+    if not _silent.get() and at_chance(1.0 - error, comparisons, n_held_out):
+        warn(
+            f"a fit to most of the answers gets {1.0 - error:.1%} of the others right, no better than guessing: "
+            f"{_CAUSES}"
+        )
+
+
+@contextmanager
+def silent_trials() -> Iterator[None]:
+    """Leave it to the caller, who scores the fit, to say that it is no better than guessing."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)

@@ -1,1 +1,0 @@
-"""What estimators of comparisons share. Nothing here is public."""

@@ -1,62 +1,115 @@
-"""In which order the strengths of the L2 term are tried, with fits whose held-out errors are made up."""
+"""Which strengths and losses are tried, which is chosen, and how that depends on the effort and the data."""
 
-from __future__ import annotations
-
-import numpy as np
 import pytest
 
-from nearer.calibration import LONGER, STRENGTHS, StrengthPath
-from nearer.losses import SOE
-from nearer.solvers import Budget
-from nearer.solvers.path import Path
-
-
-class _MadeUp:
-    """Trials whose fits consist of their strength and whether they were long."""
-
-    budget = Budget()
-
-    def __init__(self, short, long):
-        self.fits = []
-        self._errors = [dict(zip(STRENGTHS, each, strict=True)) for each in (short, long)]
-
-    def fit(self, solver, part, loss, l2, points, **budget):
-        self.fits.append((l2, solver is LONGER))
-        return np.array([l2, solver is LONGER])
-
-    def error(self, points, held):
-        return self._errors[int(points[1])][points[0]]
-
-
-def _path(short, long):
-    """Return a path over one split, with these errors of the strengths after short and after long fits."""
-    order = StrengthPath(Path(_MadeUp(short, long), SOE(), [(None, None)]), STRENGTHS)
-    order.climb(lambda loss: np.zeros(2))
-    order.fit_longer()
-    return order.path
-
-
-# strengths               0.0002  0.0008  0.003   0.0125  0.05    0.1     0.2     0.4
-FALLS_DOWNWARDS = np.array([0.160, 0.155, 0.150, 0.160, 0.170, 0.180, 0.190, 0.200])
-FALLS_UPWARDS = np.array([0.220, 0.210, 0.200, 0.180, 0.165, 0.155, 0.150, 0.170])
+import nearer
+from nearer import calibration, datasets, losses
+from nearer.calibration import CAREFUL, QUICK, effort_for
+from nearer.solvers.path import Trials
 
 
 @pytest.mark.parametrize(
-    ("short", "long", "best"),
+    ("effort", "n_objects", "n_comparisons", "expected"),
     [
-        (FALLS_DOWNWARDS, FALLS_DOWNWARDS, 0.003),
-        (FALLS_UPWARDS, FALLS_UPWARDS, 0.2),
-        (FALLS_DOWNWARDS, np.linspace(0.1, 0.17, 8), 0.0002),  # long fits do better with less
-        (FALLS_DOWNWARDS, FALLS_UPWARDS, 0.2),  # what was best after short fits overfits in long ones
+        ("normal", 999, 50_000, CAREFUL),
+        ("normal", 1000, 5000, QUICK),
+        ("normal", 50, 50_001, QUICK),
+        ("quick", 20, 500, QUICK),
+        ("thorough", 10_000, 10**6, CAREFUL),
     ],
 )
-def test_the_strength_is_the_best_of_the_long_fits(short, long, best):
-    path = _path(short, long)
-    assert path.best == best
-    assert path.least_error == dict(zip(STRENGTHS, long, strict=True))[best]
+def test_effort_follows_the_size(effort, n_objects, n_comparisons, expected):
+    assert effort_for(effort, n_objects, n_comparisons) is expected
 
 
-def test_long_fits_are_few():
-    """At most one step to either side if short and long fits agree."""
-    path = _path(FALLS_DOWNWARDS, FALLS_DOWNWARDS)
-    assert [l2 for l2, long in path.trials.fits if long] == [0.003, 0.0008]
+@pytest.fixture
+def paths(monkeypatch):
+    """Collect the paths of trials."""
+    found = []
+    original = Trials.path
+
+    def path(self, loss, splits):
+        found.append(original(self, loss, splits))
+        return found[-1]
+
+    monkeypatch.setattr(Trials, "path", path)
+    return found
+
+
+def fitted(answers, n_components=2, **settings):
+    return nearer.OrdinalEmbedding(n_components, random_state=0, **settings).fit(answers)
+
+
+def test_the_walk_goes_from_strong_to_weak_until_the_score_turns(paths):
+    answers, _ = datasets.planted(100, 5, 3000, noise=0.1, random_state=0)
+    model = fitted(answers, 5, loss="soe")
+    (path,) = paths
+    tried = list(path.scores)
+    assert tried == list(CAREFUL.strengths[: len(tried)])
+    assert len(tried) < len(CAREFUL.strengths)
+    assert model.l2_ == path.best
+    assert path.scores[tried[-1]] > 1.01 * path.least
+    assert len(path.splits) == 5  # 300 held-out answers are few
+
+
+def test_less_noise_needs_a_weaker_term():
+    chosen = [
+        fitted(datasets.planted(60, 3, 8000, noise=noise, random_state=0)[0], 3).l2_ for noise in (0.25, 0.0)
+    ]
+    assert chosen[0] >= 0.0125
+    assert chosen[1] <= 0.002
+
+
+def test_answers_that_are_mostly_noise_go_beyond_the_strongest(paths, monkeypatch):
+    monkeypatch.setattr(calibration, "calibrated_loss", lambda points, held: float((points**2).mean()))
+    answers, _ = datasets.planted(40, 2, 3000, random_state=0)
+    model = fitted(answers)  # small points score best now
+    assert list(paths[0].scores)[-2:] == list(CAREFUL.stronger)
+    assert model.l2_ == CAREFUL.stronger[-1]
+
+
+def test_a_second_loss_starts_from_the_points_of_the_first(paths):
+    answers, _ = datasets.planted(100, 6, 4000, noise=0.2, random_state=0)
+    model = fitted(answers, 6)
+    first, second = paths
+    assert (first.loss, second.loss) == (losses.SOE(), losses.TSTE(alpha=2.5))
+    assert set(second.scores) <= set(CAREFUL.further)
+    better = second.least < (1 - 0.002) * first.least
+    assert isinstance(model.loss_, losses.TSTE if better else losses.SOE)
+
+
+def test_a_hopeless_second_loss_is_tried_once(paths):
+    answers, _ = datasets.planted(60, 6, 12_000, noise=0.0, random_state=0)  # its tails never fit these
+    model = fitted(answers, 6)
+    assert list(paths[1].scores) == [CAREFUL.further[0]]
+    assert model.loss_ == losses.SOE()
+
+
+@pytest.mark.parametrize(("settings", "n_losses"), [({"effort": "quick"}, 1), ({"loss": "ste"}, 1), ({}, 2)])
+def test_which_losses_are_tried(paths, settings, n_losses):
+    answers, _ = datasets.planted(30, 5, 1000, random_state=0)
+    fitted(answers, 5, **settings)
+    assert len(paths) == n_losses
+
+
+@pytest.mark.parametrize("loss", ["ste", "tste", "ckl"])
+def test_points_that_a_strong_term_draws_together_are_not_the_end(loss):
+    """At the strongest term all points of these losses may coincide, where no gradient leads away."""
+    answers, _ = datasets.planted(60, 2, 6000, random_state=0)
+    train, test = answers.split(random_state=0)
+    assert fitted(train, loss=loss).score(test) > 0.93
+
+
+def test_many_answers_are_chosen_on_one_split(paths):
+    answers, _ = datasets.planted(30, 2, 21_000, random_state=0)
+    fitted(answers)
+    assert len(paths[0].splits) == 1
+    held = len(paths[0].splits[0][1])
+    assert abs(held - 2100) < 10
+
+
+def test_a_weak_term_is_not_chosen_in_a_hurry():
+    """Within a fraction of a second, as many strengths are tried as fit into half of it."""
+    answers, _ = datasets.planted(500, 5, 30_000, noise=0.1, random_state=0)
+    train, test = answers.split(random_state=0)
+    assert fitted(train, 5, max_seconds=0.3).score(test) > 0.7

@@ -113,15 +113,15 @@ def test_strength_follows_the_noise():
 
 
 def test_loss_auto_says_what_it_chose():
-    answers, _ = datasets.planted(30, 2, 2000, noise=0.1, random_state=0)
-    est = nearer.OrdinalEmbedding(2, loss="auto", random_state=0).fit(answers)
+    answers, _ = datasets.planted(40, 5, 3000, noise=0.1, random_state=0)
+    est = nearer.OrdinalEmbedding(5, loss="auto", random_state=0).fit(answers)
     details = est.result_.details
-    assert set(details["held_out_errors"]) == set(losses.LOSSES)
     assert details["loss"] == repr(est.loss_)
-    errors = details["held_out_errors"]
-    chosen = errors[est.loss_.name][f"{est.l2_:g}"]
-    # a strength is only left for another where that lowers the error by more than a fortieth
-    assert chosen <= min(min(of_loss.values()) for of_loss in errors.values()) * 1.03
+    errors, scores = details["held_out_errors"], details["held_out_scores"]
+    assert list(errors) == list(scores) == ["soe", "tste"]
+    assert all(list(errors[name]) == list(scores[name]) for name in errors)
+    chosen = scores[est.loss_.name][f"{est.l2_:g}"]
+    assert chosen <= min(min(of_loss.values()) for of_loss in scores.values()) * 1.006
     assert details["choice_evaluations"] > 0
 
 
@@ -162,9 +162,14 @@ def test_a_fit_to_few_comparisons_converges(loss, seed):
 
 
 def test_loss_auto_with_a_given_strength():
-    est = nearer.OrdinalEmbedding(2, loss="auto", l2=0.02, random_state=0).fit(planted())
+    answers, _ = datasets.planted(30, 4, 1000, random_state=0)
+    est = nearer.OrdinalEmbedding(4, l2=0.02, random_state=0).fit(answers)
     assert est.l2_ == 0.02
-    assert all(list(errors) == ["0.02"] for errors in est.result_.details["held_out_errors"].values())
+    errors = est.result_.details["held_out_errors"]
+    assert list(errors) == ["soe", "tste"]
+    assert all(list(each) == ["0.02"] for each in errors.values())
+    est = nearer.OrdinalEmbedding(2, l2=0.02, random_state=0).fit(planted())
+    assert "held_out_errors" not in est.result_.details  # in two dimensions nothing is left to choose
 
 
 # -- randomness and threads -------------------------------------------------------------------------------------------

@@ -1,119 +1,166 @@
 """Choose the loss and the strength of the L2 term on held-out training comparisons.
 
-The right strength depends on the noise, which is unknown beforehand: from 0.001 for answers without error to 0.2 for
-opinions. So a few strengths are tried, each fit starting warm from its neighbour.
+The right strength depends on the noise, which is unknown beforehand: from 0.0002 for answers without error to 0.8 for
+opinions. So the strengths are walked from strong to weak, each fit starting warm from its neighbour, until the
+held-out score turns. A strong term leaves few local minima, and following the minimum from there ends in better ones
+than a cold start does. A further loss starts from the best points of the first one.
+
+The score is the loss of calibrated margins. One split of it chooses as well as five splits of the error do, which
+depends on a few comparisons near the border.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nearer._fitting import Fit
 from nearer.losses import Loss
-from nearer.metrics import triplet_error
-from nearer.solvers import LBFGS, Adam, Solver
+from nearer.metrics import calibrated_loss, triplet_error
+from nearer.objectives import PointObjective
+from nearer.solvers import LBFGS
 from nearer.solvers.path import LEAST_COMPARISONS, Choice, Path, StopRule, Trials
 from nearer.starts import brought_back
 
-#: strengths tried, from the middle outwards
-STRENGTHS = (0.0002, 0.0008, 0.003, 0.0125, 0.05, 0.1, 0.2, 0.4)
-_FIRST = 4
 #: used if there are too few comparisons to hold some out
-DEFAULT_STRENGTH = STRENGTHS[_FIRST]
-FROM_SCRATCH = Adam(epochs=20)
-FROM_NEIGHBOUR = Adam(epochs=6, step=0.1)
-#: for the losses that short fits leave in doubt: some gain more than others from a longer fit
-LONGER = LBFGS()
-_LONGER_EPOCHS = 100
-#: share of the tolerance for these fits, and for the last one after a choice among losses
-CLOSER = 0.01
+DEFAULT_STRENGTH = 0.05
 
 _HELD_OUT = 0.1
-_ENOUGH_HELD_OUT = 4000  # comparisons; with fewer, several splits are averaged
+_ENOUGH_HELD_OUT = 2000  # comparisons; with fewer, several splits are averaged
 _MOST_SPLITS = 5
-#: share by which the held-out error must fall to change the strength or the loss
-_WORTH_A_CHANGE = 0.01
-#: share by which the error may rise on the way to another strength: the held-out part is small
-_PATIENCE = 0.02
-#: losses within this share of the lowest error are fitted for longer
-_IN_DOUBT = 0.2
+#: below these sizes a fit takes a fraction of a second, and a careful choice is worth several fits
+_FEW_OBJECTS, _FEW_COMPARISONS = 1000, 50_000
+#: shares by which the held-out score must fall to change the strength, or the loss
+_WORTH_A_CHANGE, _WORTH_ANOTHER_LOSS = 0.004, 0.002
+#: share by which the score may rise on the way, and a further loss be behind at its first strength; scores of few
+#: comparisons may rise by more
+_IN_DOUBT = 0.003
+#: mean squared distance, in units of the loss, below which points have collapsed
+_COLLAPSED = 1e-3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How carefully to choose.
+
+    Parameters
+    ----------
+    strengths : tuple of float
+        Strengths to walk, from strong to weak.
+    stronger : tuple of float
+        Strengths to walk upwards, if the strongest of these is the best.
+    further : tuple of float
+        Strengths of a further loss, from the points of the first: it does not need its own way down.
+    most_splits : int
+        Splits to average at most.
+    tol, last_tol : float
+        Factors on the tolerance of the fit: along the path, and of the last fit.
+    """
+
+    strengths: tuple[float, ...]
+    stronger: tuple[float, ...]
+    further: tuple[float, ...]
+    most_splits: int
+    tol: float
+    last_tol: float
+
+
+#: every halving from 0.8 to 0.0001
+CAREFUL = Effort(
+    tuple(0.8 * 0.5**k for k in range(14)),
+    (1.6, 3.2),
+    (0.003, 0.0008, 0.0002),
+    _MOST_SPLITS,
+    tol=1.0,
+    last_tol=0.1,
+)
+#: every fourth, by fits that go only as far as the next one needs
+QUICK = Effort(
+    strengths=(0.2, 0.05, 0.0125, 0.003, 0.0008, 0.0002),
+    stronger=(0.8, 3.2),
+    further=(0.0008,),
+    most_splits=1,
+    tol=5.0,
+    last_tol=1.0,
+)
+EFFORTS = ("quick", "normal", "thorough")
+
+
+def effort_for(effort: str, n_objects: int, n_comparisons: int) -> Effort:
+    """Return how carefully to choose, by the user's wish and the size of the fit.
+
+    >>> effort_for("normal", 100, 10_000) is CAREFUL, effort_for("normal", 5000, 200_000) is QUICK
+    (True, True)
+    """
+    small = n_objects < _FEW_OBJECTS and n_comparisons <= _FEW_COMPARISONS
+    return CAREFUL if effort == "thorough" or (effort == "normal" and small) else QUICK
 
 
 def choose(
-    course: Fit, start: Callable[[Loss], np.ndarray], losses: list[Loss], strengths: tuple[float, ...]
+    course: Fit, start: np.ndarray, losses: list[Loss], effort: Effort, strength: float | None = None
 ) -> Choice:
     """Return the loss and strength with the lowest held-out error; the first loss unless another is clearly better.
 
-    `start` returns the points from which to fit a loss. If the trials are ended early, by ctrl-C, a callback or a
-    spent budget, this is the best so far.
+    With `strength`, only the loss is chosen. If the trials are ended early, by ctrl-C, a callback or a spent budget,
+    this is the best so far.
     """
     comparisons = course.comparisons
-    first = Choice(losses[0], strengths[0] if len(strengths) == 1 else DEFAULT_STRENGTH, start(losses[0]))
+    first = Choice(losses[0], DEFAULT_STRENGTH if strength is None else strength, start)
     one_trial = comparisons.groups is not None and len(np.unique(comparisons.groups)) < 2
     if len(comparisons) < LEAST_COMPARISONS or one_trial:
         return first
+    n_splits = min(-(-_ENOUGH_HELD_OUT // int(_HELD_OUT * len(comparisons) + 1)), effort.most_splits)
+    alone = (
+        course if n_splits == 1 else replace(course, n_jobs=1)
+    )  # threads share the splits or the comparisons
     trials = Trials(
         course.run,
         course.rng,
-        lambda part, loss, l2: course.objective(loss, l2, part),
-        lambda points, held: triplet_error(points, held),
-        brought_back,
+        lambda part, loss, l2: alone.objective(loss, l2, part),
+        triplet_error,
+        lambda objective, points: points if _spread(objective, points) else start,
+        calibrated_loss,
+        course.n_jobs,
         max_epochs=None,
+        tol=effort.tol * course.run.budget.tol,
     )
 
     def work() -> None:
-        n_splits = min(-(-_ENOUGH_HELD_OUT // int(_HELD_OUT * len(comparisons) + 1)), _MOST_SPLITS)
         splits = [comparisons.split(test_size=_HELD_OUT, random_state=course.rng) for _ in range(n_splits)]
-        course.run.enter(_stage(losses, strengths), 2 * len(losses) * len(splits) * len(strengths))
-        paths = [StrengthPath(trials.path(loss, splits), strengths) for loss in losses]
-        for path in paths:
-            path.climb(start)
-        errors = [path.path.least_error for path in paths]
-        for path, error in zip(paths, errors, strict=True):
-            if error <= (1 + _IN_DOUBT) * min(errors):  # short fits cannot decide
-                path.fit_longer()
-
-    return trials.choose(first, work, comparisons, _WORTH_A_CHANGE)
-
-
-def _stage(losses: list[Loss], strengths: tuple[float, ...]) -> str:
-    choices = [name for name, several in (("loss", len(losses) > 1), ("l2", len(strengths) > 1)) if several]
-    return f"choosing {' and '.join(choices)}"
-
-
-class StrengthPath:
-    """The order in which the strengths of one loss are tried: short fits from the middle, then longer ones."""
-
-    def __init__(self, path: Path, strengths: tuple[float, ...]):
-        self.path, self.strengths = path, strengths
-
-    def climb(self, start: Callable[[Loss], np.ndarray]) -> None:
-        """Fit from the middle strength while the held-out error falls: to weaker ones, else to stronger ones."""
-        first = self.strengths[min(_FIRST, len(self.strengths) - 1)]
-        self.path.fit(first, [start(self.path.loss)] * len(self.path.splits), FROM_SCRATCH)
-        self._walk(first, (-1, 1), FROM_NEIGHBOUR)
-
-    def fit_longer(self) -> None:
-        """Fit for longer from the best strength: weaker ones, or stronger ones if the longer fit did harm.
-
-        Early stopping regularises too: a strength that suits a short fit may be too weak for a long one.
-        """
-        path, longer = self.path, {"max_epochs": _LONGER_EPOCHS, "tol": CLOSER * self.path.trials.budget.tol}
+        strengths, further = (
+            (effort.strengths, effort.further) if strength is None else ((strength,), (strength,))
+        )
+        parts = len(strengths) + (len(losses) - 1) * len(further)
+        course.run.enter(_stage(losses, strength), parts * n_splits)
+        doubt = _IN_DOUBT + sum(len(held) for _, held in splits) ** -0.5
+        rule = StopRule(_WORTH_A_CHANGE, slack=doubt)
+        path = trials.path(losses[0], splits)
+        _descend(path, strengths, [start] * n_splits, rule)
+        if path.best == effort.strengths[0] and strength is None:
+            path.walk(effort.stronger, path.fits[path.best], LBFGS(), rule)
         assert path.best is not None
-        first, short = path.best, path.least_error
-        path.fit(first, path.fits[first], LONGER, **longer)
-        harmed = path.least_error > (1 + _WORTH_A_CHANGE) * short
-        self._walk(first, (1,) if harmed else (-1,), LONGER, **longer)
+        for loss in losses[1:]:
+            in_doubt = replace(rule, hopeless=(1 + doubt) * path.least)
+            _descend(trials.path(loss, splits), further, path.fits[path.best], in_doubt)
 
-    def _walk(self, first: float, directions: tuple[int, ...], solver: Solver, **budget: Any) -> None:
-        """Continue from a fitted strength in the first direction in which the held-out error falls."""
-        path, at = self.path, self.strengths.index(first)
-        path.best = first
-        for direction in directions:
-            onwards = self.strengths[at + 1 :] if direction > 0 else self.strengths[:at][::-1]
-            path.walk(onwards, path.fits[first], solver, StopRule(_WORTH_A_CHANGE, _PATIENCE), **budget)
-            if path.best != first:
-                break
+    return trials.choose(first, work, comparisons, _WORTH_ANOTHER_LOSS)
+
+
+def _descend(path: Path, strengths: tuple[float, ...], starts: Sequence[np.ndarray], rule: StopRule) -> None:
+    """Walk from points that may have another scale."""
+    objectives = [path.trials.build(part, path.loss, strengths[0]) for part, _ in path.splits]
+    scaled = [brought_back(objective, points) for objective, points in zip(objectives, starts, strict=True)]
+    path.walk(strengths, scaled, LBFGS(), rule)
+
+
+def _spread(objective: PointObjective, points: np.ndarray) -> bool:
+    """Return whether points are apart: from one point, where a strong term may lead, no descent leads away."""
+    centred = points - points.mean(axis=0)
+    return 2 * float(np.vdot(centred, centred)) > _COLLAPSED * len(points) * objective.unit_length**2
+
+
+def _stage(losses: list[Loss], strength: float | None) -> str:
+    choices = [name for name, several in (("loss", len(losses) > 1), ("l2", strength is None)) if several]
+    return f"choosing {' and '.join(choices)}"

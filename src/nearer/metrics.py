@@ -8,15 +8,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.arrays import checked_points, first_pair_nearer, relative
+from nearer._utils.arrays import checked_points, compared_distances, first_pair_nearer, relative
 from nearer._utils.neighbours import Search
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
+from nearer.losses.formulas import sigmoid, softplus
 
 __all__ = [
+    "calibrated_loss",
     "mean_average_precision",
     "neighbour_agreement",
     "precision_at_k",
@@ -25,6 +29,9 @@ __all__ = [
     "recall_at_k",
     "triplet_error",
 ]
+
+#: of the scale of calibrated margins: bounds, and the relative change at which Newton's method ends
+_LEAST_SCALE, _MOST_SCALE, _CLOSE, _NEWTON_STEPS = 1e-3, 1e3, 1e-2, 20
 
 
 def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> float:
@@ -44,6 +51,60 @@ def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) ->
     >>> triplet_error(points, [(0, 1, 2), (0, 2, 1), (0, 1, 3), (2, 1, 0)])
     0.5
     """
+    points, comparisons, weights = _to_judge(embedding, comparisons)
+    fails = ~first_pair_nearer(points, comparisons.indices)
+    if weights is None:
+        return float(fails.sum()) / len(comparisons)
+    return float(weights[fails].sum() / weights.sum())
+
+
+def calibrated_loss(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> float:
+    """Return the mean logistic loss of the differences of plain distances, in the unit that makes it smallest.
+
+    Every comparison counts by how clearly it holds or fails, so fewer of them tell embeddings apart than by the
+    error. The scale of the embedding does not matter. Guessing scores log 2 = 0.693; lower is better.
+
+    Parameters
+    ----------
+    embedding : array of shape (n, p)
+        Points of the objects.
+    comparisons : Comparisons or int array of shape (q, 3) or (q, 4)
+        Weights, if present, make it a weighted mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([[0.0], [1.0], [3.0]])
+    >>> answers = [(0, 1, 2), (1, 0, 2), (0, 2, 1)]
+    >>> round(calibrated_loss(points, answers), 3), round(calibrated_loss(9 * points, answers), 3)
+    (0.645, 0.645)
+    """
+    points, comparisons, weights = _to_judge(embedding, comparisons)
+    near, far = compared_distances(points, comparisons.indices)
+    margins = np.sqrt(far) - np.sqrt(near)
+    size = float(np.abs(margins).mean())
+    if size == 0:
+        return float(np.log(2.0))
+    margins /= size
+
+    def mean(values: np.ndarray) -> float:
+        return float(values.mean() if weights is None else values @ weights / weights.sum())
+
+    scale = 1.0
+    for _ in range(_NEWTON_STEPS):
+        right = sigmoid(scale * margins)
+        slope, curvature = mean(margins * (right - 1)), mean(margins**2 * right * (1 - right))
+        step = scale - slope / curvature if curvature > 0 else math.inf
+        before, scale = scale, min(max(step, scale / 4, _LEAST_SCALE), 4 * scale, _MOST_SCALE)
+        if abs(scale - before) < _CLOSE * before:
+            break
+    return mean(softplus(-scale * margins))
+
+
+def _to_judge(
+    embedding: ArrayLike, comparisons: Comparisons | ArrayLike
+) -> tuple[np.ndarray, Comparisons, np.ndarray | None]:
+    """Return checked points, the comparisons about them, and weights of a size that can be summed."""
     points = checked_points(embedding, "embedding")
     if not isinstance(comparisons, Comparisons):
         comparisons = Comparisons(comparisons, len(points))
@@ -53,11 +114,9 @@ def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) ->
             f"{len(points)} points: use the embedding of these objects"
         )
     weights = None if comparisons.weights is None else relative(comparisons.weights)
-    total = float(len(comparisons) if weights is None else weights.sum())
-    if total == 0:
+    if len(comparisons) == 0 or (weights is not None and not weights.any()):
         raise InputError("the error of no comparisons is undefined: give at least one with a weight above 0")
-    fails = ~first_pair_nearer(points, comparisons.indices)
-    return float(fails.sum() if weights is None else weights[fails].sum()) / total
+    return points, comparisons, weights
 
 
 def procrustes_distance(X: ArrayLike, Y: ArrayLike) -> float:

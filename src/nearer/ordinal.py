@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,41 +24,41 @@ from nearer._fitting import (
     watched,
 )
 from nearer._utils.arrays import compared_distances, first_pair_nearer
-from nearer._utils.runtime import compiling, one_thread
-from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text
+from nearer._utils.runtime import available_cores, compiling, one_thread
+from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text, optional
 from nearer._utils.validation import RandomState, generator, not_negative, whole
-from nearer.calibration import CLOSER, STRENGTHS, choose
+from nearer.calibration import EFFORTS, Effort, choose, effort_for
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import joined
 from nearer.errors import InputError
-from nearer.losses import LOSSES, TSTE, Loss
+from nearer.losses import SOE, TSTE, Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
 from nearer.objectives import PointObjective
-from nearer.solvers import LBFGS, SOLVERS, SVRG, Adam, Budget, Phases, Result, Run, Solver, StabilizedBB
+from nearer.solvers import Budget, Result, Run, Solver
 from nearer.solvers import find as find_solver
 from nearer.solvers.path import LEAST_COMPARISONS, Choice
 from nearer.solvers.run import Callback
 from nearer.starts import brought_back, random_points, starting_points
 
-#: solver of "auto" from the points of short fits
-_WARM = SVRG(step=StabilizedBB(first_step="careful"))
-#: solver of "auto" for few comparisons, where the noise of stochastic steps does not pay off
-_FEW = Phases((Adam(epochs=30), LBFGS()))
-#: factor on `tol` for it: it may take tiny steps on the way, and converging costs almost nothing
+#: factor on `tol` if few comparisons are fitted: converging costs almost nothing
 _FEW_TOL = 1e-6
 #: fraction of the remaining seconds that a start may take
 _FOR_A_START = 0.25
-#: order in which loss="auto" tries losses: a later one must be clearly better
-_ORDER = ("soe", "tste", "ste", "ckl", "gnmds")
+#: up to this many dimensions loss="auto" is SOE alone: the tails of t-STE bring nothing there
+_LOW_DIMENSION = 3
+#: comparisons per thread that are worth a thread, if the number of threads is left to us
+_WORTH_A_THREAD = 50_000
 
 
 def _candidates(n_components: int) -> list[Loss]:
-    """Return the losses that loss="auto" tries."""
-    losses = [LOSSES[name]() for name in _ORDER]
-    if n_components > 3:  # in many dimensions the usual tails of t-STE, alpha = p - 1, are no longer heavy
-        losses.insert(_ORDER.index("tste") + 1, TSTE(alpha=(n_components - 1) / 2))
-    return losses
+    """Return the losses that loss="auto" tries: more of them make the choice worse, by chance.
+
+    SOE is the best or close to it without much noise, and t-STE with heavy tails for opinions in many dimensions.
+    """
+    if n_components <= _LOW_DIMENSION:
+        return [SOE()]
+    return [SOE(), TSTE(alpha=(n_components - 1) / 2)]
 
 
 def _has_probability(estimator: OrdinalEmbedding) -> bool:
@@ -82,14 +80,17 @@ class OrdinalEmbedding(BaseEstimator):
     ----------
     n_components : int
         Dimension of the embedding. `nearer.choose_dimension` helps to find it.
-    loss : {"gnmds", "ckl", "ste", "tste", "soe", "auto"} or nearer.losses.Loss
-        "soe" was the best or close to it on most data we tried. "ste", "tste" and "ckl" also predict probabilities.
-        "auto" chooses on held-out comparisons.
+    loss : {"auto", "gnmds", "ckl", "ste", "tste", "soe"} or nearer.losses.Loss
+        "auto" is "soe" up to three dimensions; above, it chooses between "soe" and "tste" with heavy tails on held-out
+        comparisons. "ste", "tste" and "ckl" also predict probabilities.
     l2 : float or "auto"
-        Strength of the L2 term. "auto" chooses it by short fits on held-out comparisons.
+        Strength of the L2 term. "auto" walks from strong to weak until the error on held-out comparisons turns.
+    effort : {"quick", "normal", "thorough"}
+        How carefully to choose. "thorough" tries every halving of the strength on up to five splits, "quick" every
+        fourth on one split and, for loss="auto", "soe" alone. "normal" is thorough for fewer than 1,000 objects and up
+        to 50,000 comparisons, and nearly quick above.
     solver : str or nearer.solvers.Solver
-        "auto" (Adam on large batches, then SVRG-SBB), "svrg-sbb", "svrg-sbb0", "svrg-sbb-restarts", "svrg", "sgd",
-        "adam", "batch" or "lbfgs".
+        "auto" (L-BFGS), "svrg-sbb", "svrg-sbb0", "svrg-sbb-restarts", "svrg", "sgd", "adam", "batch" or "lbfgs".
     init : {"auto", "spectral", "random"} or array of shape (n_objects, n_components)
         Where to start. "auto" is spectral up to three dimensions and random above. An array without spread in some
         direction, such as a column of zeros, gets a few thousandths of its size there; the fit would never use that
@@ -101,8 +102,9 @@ class OrdinalEmbedding(BaseEstimator):
     tol : float
         Stop when two consecutive epochs lower the objective by less than this fraction (by less than a millionth of
         it if solver="auto" has fewer than 50 comparisons).
-    n_jobs : int
-        Number of threads, or -1 for one per core. The result does not depend on it.
+    n_jobs : int, optional
+        Number of threads, or -1 for one per core. None means one per core for many comparisons, and one for few. The
+        result does not depend on it.
     dtype : {"float64", "float32"}
         Precision of the points. float32 needs half the memory.
     random_state : int, Generator, RandomState or None
@@ -141,8 +143,9 @@ class OrdinalEmbedding(BaseEstimator):
             **PARAMS,
             "n_components": Integer(1, 10**6),
             "l2": AnyOf(Text(), Number()),
+            "effort": Text(),
             "n_init": Integer(1, 10**6),
-            "n_jobs": Integer(-1, 10**4),
+            "n_jobs": optional(Integer(-1, 10**4)),
             "dtype": Text(),
         },
         fitted={"embedding_": Array("n", "p", filled=True), "l2_": Number(at_least=0), **FITTED},
@@ -152,8 +155,9 @@ class OrdinalEmbedding(BaseEstimator):
         self,
         n_components: int = 2,
         *,
-        loss: str | Loss = "soe",
+        loss: str | Loss = "auto",
         l2: float | str = "auto",
+        effort: str = "normal",
         solver: str | Solver = "auto",
         init: str | np.ndarray = "auto",
         n_init: int = 1,
@@ -161,7 +165,7 @@ class OrdinalEmbedding(BaseEstimator):
         max_evaluations: int | None = None,
         max_seconds: float | None = None,
         tol: float = 1e-3,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         dtype: DTypeLike = "float64",
         random_state: RandomState = None,
         verbose: bool = False,
@@ -170,6 +174,7 @@ class OrdinalEmbedding(BaseEstimator):
         self.n_components = n_components
         self.loss = loss
         self.l2 = l2
+        self.effort = effort
         self.solver = solver
         self.init = init
         self.n_init = n_init
@@ -264,7 +269,7 @@ class OrdinalEmbedding(BaseEstimator):
                 self.n_components,
                 generator(self.random_state),
                 dtype=self.dtype,
-                n_jobs=(os.cpu_count() or 1) if self.n_jobs == -1 else self.n_jobs,
+                n_jobs=self._threads(len(comparisons)),
                 run=Run(self._budget(), callback),
             )
             choice = self._choose(course, init, chosen)
@@ -282,16 +287,14 @@ class OrdinalEmbedding(BaseEstimator):
 
     def _choose(self, course: Fit, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
         loss, l2 = chosen or (self.loss, self.l2)
-        automatic = isinstance(loss, str) and loss == "auto"
-        losses = _candidates(self.n_components) if automatic else [find_loss(loss)]
+        losses = [find_loss(loss)] if loss != "auto" else _candidates(self.n_components)
+        if self.effort == "quick":
+            losses = losses[:1]
 
-        @cache
-        def start(loss: Loss) -> np.ndarray:
-            return self._start(course, init, loss)
-
+        start = self._start(course, init, losses[0])
         if len(losses) == 1 and l2 != "auto":
-            return Choice(losses[0], float(l2), start(losses[0]))
-        return choose(course, start, losses, STRENGTHS if l2 == "auto" else (float(l2),))
+            return Choice(losses[0], float(l2), start)
+        return choose(course, start, losses, self._effort(course), None if l2 == "auto" else float(l2))
 
     def _solve(
         self, course: Fit, init: str | np.ndarray, choice: Choice, warm: bool
@@ -305,8 +308,8 @@ class OrdinalEmbedding(BaseEstimator):
         course.run.enter("fitting", self.n_init)
         try:
             for attempt in range(self.n_init):
-                if attempt == 0 and warm and solver == SOLVERS["auto"]:
-                    found = course.minimise(_WARM, objective, choice.points, budget)
+                if attempt == 0 and warm and self.solver == "auto":
+                    found = course.minimise(solver, objective, choice.points, budget)
                 else:
                     start = choice.points
                     if attempt > 0 or choice.errors:  # the points of trials favour the solver of the trials
@@ -325,11 +328,18 @@ class OrdinalEmbedding(BaseEstimator):
 
     def _solver_and_budget(self, course: Fit) -> tuple[Solver, Budget]:
         solver, budget = find_solver(self.solver), course.run.budget
-        if solver == SOLVERS["auto"] and len(course.comparisons) < LEAST_COMPARISONS:
-            solver, budget = _FEW, replace(budget, tol=_FEW_TOL * self.tol)
-        if self.loss == "auto":  # the loss was chosen among fits to this tolerance
-            budget = replace(budget, tol=CLOSER * budget.tol)
+        if self.solver == "auto":
+            few = len(course.comparisons) < LEAST_COMPARISONS
+            budget = replace(budget, tol=self.tol * (_FEW_TOL if few else self._effort(course).last_tol))
         return solver, budget
+
+    def _effort(self, course: Fit) -> Effort:
+        return effort_for(self.effort, course.comparisons.n_objects, len(course.comparisons))
+
+    def _threads(self, n_comparisons: int) -> int:
+        if self.n_jobs is None:
+            return min(available_cores(), max(n_comparisons // _WORTH_A_THREAD, 1))
+        return available_cores() if self.n_jobs == -1 else self.n_jobs
 
     def _start(self, course: Fit, init: str | np.ndarray, loss: Loss) -> np.ndarray:
         left = course.run.seconds_left
@@ -353,10 +363,11 @@ class OrdinalEmbedding(BaseEstimator):
         if choice.stopped:
             details["stopped_while"] = "choosing loss and l2"
         if choice.seconds:
-            details["held_out_errors"] = {
-                name: {f"{l2:g}": error for l2, error in sorted(errors.items())}
-                for name, errors in choice.errors.items()
-            }
+            for name, found in (("errors", choice.errors), ("scores", choice.scores)):
+                details[f"held_out_{name}"] = {
+                    loss: {f"{l2:g}": value for l2, value in sorted(values.items())}
+                    for loss, values in found.items()
+                }
             details["choice_seconds"] = choice.seconds
             details["choice_evaluations"] = choice.evaluations
         return details
@@ -367,8 +378,10 @@ class OrdinalEmbedding(BaseEstimator):
     def _check_settings(self) -> None:
         whole("n_components", self.n_components)
         whole("n_init", self.n_init)
-        if self.n_jobs != -1:
+        if self.n_jobs not in (None, -1):
             whole("n_jobs", self.n_jobs)
+        if self.effort not in EFFORTS:
+            raise InputError(f"must be one of {', '.join(EFFORTS)}, not {self.effort!r}", parameter="effort")
         if not isinstance(self.l2, str):
             not_negative("l2", self.l2)
         elif self.l2 != "auto":

@@ -41,6 +41,7 @@ ESTIMATORS = (
             "loss": "loss",
             "solver": "solver",
             "l2": "l2",
+            "effort": "effort",
             "n_init": "restarts",
             "n_jobs": "jobs",
             **_BUDGET,

@@ -42,7 +42,7 @@ def test_ctrl_c_in_a_demo_writes_nothing(run, monkeypatch, tmp_path):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nearer.objectives.PointObjective.batch_gradient", interrupt)
+    monkeypatch.setattr("nearer.objectives.PointObjective.value_and_gradient", interrupt)
     result = run("demo")
     assert (result.exit_code, result.stderr) == (130, "nearer: interrupted, nothing was written\n")
     assert list(tmp_path.iterdir()) == []

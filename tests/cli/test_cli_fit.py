@@ -98,7 +98,7 @@ def test_defaults_are_those_of_the_estimator():
 
     command = {name: parameter.default for name, parameter in signature(fit).parameters.items()}
     renamed = {"dim": "n_components", "restarts": "n_init", "jobs": "n_jobs"}
-    shared = ("dim", "solver", "l2", "restarts", "max_epochs", "max_seconds", "tol", "jobs")
+    shared = ("dim", "solver", "l2", "effort", "restarts", "max_epochs", "max_seconds", "tol", "jobs")
     estimator = nearer.OrdinalEmbedding().get_params()
     assert {name: command[name] for name in shared} == {
         name: estimator[renamed.get(name, name)] for name in shared

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from nearer.solvers.lbfgs import Pairs, descend
+from nearer.solvers.lbfgs import CurvaturePairs, descend
 
 
 def two_loops(gradient, pairs):
@@ -27,7 +27,7 @@ def two_loops(gradient, pairs):
 def test_the_direction_is_that_of_the_two_loops(count, dtype, rtol):
     rng = np.random.default_rng(0)
     curvature = np.linspace(1, 9, 20)
-    kept = Pairs(5, np.empty(20, dtype))
+    kept = CurvaturePairs(5, np.empty(20, dtype))
     pairs = []
     for _ in range(count):
         step = rng.normal(size=20)
@@ -41,7 +41,7 @@ def test_the_direction_is_that_of_the_two_loops(count, dtype, rtol):
 
 
 def test_pairs_without_curvature_are_left_out():
-    kept = Pairs(3, np.empty(2))
+    kept = CurvaturePairs(3, np.empty(2))
     kept.add(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     kept.add(np.array([1.0, 0.0]), np.array([-1.0, 0.0]))
     assert len(kept) == 0

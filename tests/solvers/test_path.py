@@ -1,6 +1,7 @@
 """The warm-started path over strengths: rules, warm starts, and what is left when a trial ends early."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,30 +14,35 @@ from tests.registries import planted, start
 
 
 class _MadeUp:
-    """Trials whose fits are their strength, and whose errors are given."""
+    """Trials whose fits are their strength, and whose scores are given; errors are something else."""
 
-    def __init__(self, errors):
-        self.errors, self.starts = errors, []
+    def __init__(self, scores):
+        self.scores, self.starts = scores, []
 
-    def fit(self, solver, part, loss, strength, points, **budget):
-        self.starts.append(float(points))
-        return np.array(strength)
+    def fit(self, solver, splits, loss, strength, starts, **budget):
+        self.starts.append(float(starts[0]))
+        return [np.array(strength)]
 
     def error(self, points, held):
-        return self.errors[float(points)]
+        return 0.3
+
+    def score(self, points, held):
+        return self.scores[float(points)]
 
 
-def walked(errors, rule):
+def walked(scores, rule):
     """Return the best strength, and the strengths tried."""
-    trials = _MadeUp(dict(enumerate(errors, 1)))
+    trials = _MadeUp(dict(enumerate(scores, 1)))
     path = Path(trials, STE(), [(None, None)])
-    path.walk(trials.errors, [np.array(0.0)], LBFGS(), rule)
-    assert trials.starts == [0.0, *list(path.errors)[:-1]]  # each from its neighbour
-    return path.best, len(path.errors)
+    path.walk(trials.scores, [np.array(0.0)], LBFGS(), rule)
+    assert trials.starts == [0.0, *list(path.scores)[:-1]]  # each from its neighbour
+    assert path.least == trials.scores[path.best]
+    assert path.best in path.fits
+    return path.best, len(path.scores)
 
 
 @pytest.mark.parametrize(
-    ("errors", "rule", "best", "tried"),
+    ("scores", "rule", "best", "tried"),
     [
         ([0.5, 0.4, 0.3, 0.35], StopRule(), 3, 4),
         ([0.5, 0.4, 0.41, 0.42, 0.1], StopRule(idle=2), 2, 4),
@@ -46,21 +52,25 @@ def walked(errors, rule):
         ([0.5, 0.4, 0.398, 0.39], StopRule(gain=0.01), 4, 4),
         ([0.5, 0.4, 0.398], StopRule(gain=0.01), 2, 3),
         ([0.0, 0.0, 0.0], StopRule(gain=0.01, slack=0.02), 1, 3),
+        ([0.5, 0.4], StopRule(hopeless=0.45), 1, 1),
+        ([0.5, 0.4], StopRule(hopeless=0.55), 2, 2),
     ],
 )
-def test_rules(errors, rule, best, tried):
-    assert walked(errors, rule) == (best, tried)
+def test_rules(scores, rule, best, tried):
+    assert walked(scores, rule) == (best, tried)
 
 
-def trials(callback=None, **budget):
+def trials(callback=None, n_jobs=1, n_splits=1, **budget):
     comparisons = planted()
     found = Trials(
         Run(Budget(**budget), callback),
         np.random.default_rng(0),
         lambda part, loss, l2: PointObjective(part, loss, 2, l2=l2),
         lambda points, held: float(np.abs(points).mean()),
+        n_jobs=n_jobs,
     )
-    return found, comparisons, found.path(STE(), [(comparisons[:800], comparisons[800:])])
+    splits = [(comparisons[:800], comparisons[800:]), (comparisons[200:], comparisons[:200])][:n_splits]
+    return found, comparisons, found.path(STE(), splits)
 
 
 def chosen(callback=None, **budget):
@@ -102,3 +112,37 @@ def test_half_of_the_budget_is_left_and_a_spent_one_is_not_the_users_stop():
     assert choice.points is first.points
     assert choice.errors == {}
     assert math.isfinite(choice.seconds)
+
+
+@pytest.mark.parametrize("budget", [{}, {"max_evaluations": 60_000}])
+def test_threads_change_nothing(budget):
+    """The splits share what is left of the budget before they start, whichever ends first."""
+    found = []
+    for n_jobs in (1, 2):
+        made, _, path = trials(n_jobs=n_jobs, n_splits=2, **budget)
+        with suppress(Exception):
+            path.walk([1.0, 0.1, 0.01], [start()] * 2, LBFGS(), StopRule())
+        found.append((path.errors, made.run.evaluations, path.fits))
+    assert found[0][:2] == found[1][:2]
+    assert (len(found[0][0]) < 3) == bool(budget)
+    assert found[0][0]
+    for strength, fits in found[0][2].items():
+        np.testing.assert_array_equal(fits, found[1][2][strength])
+
+
+def test_a_stop_in_one_thread_stops_the_others():
+    calls = []
+
+    def callback(progress):
+        calls.append(progress.part)
+        return len(calls) == 3
+
+    made, comparisons, path = trials(callback, n_jobs=2, n_splits=2)
+    choice = made.choose(
+        Choice(STE(), 9.0, start()),
+        lambda: path.walk([1.0, 0.1], [start()] * 2, LBFGS(), StopRule()),
+        comparisons,
+        gain=0.0,
+    )
+    assert choice.stopped == "callback"
+    assert len(calls) < 3 + 3  # the other may be in the middle of an epoch, but does not begin many more

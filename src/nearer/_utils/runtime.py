@@ -1,11 +1,11 @@
-"""What a fit asks of the process: BLAS on one thread, ctrl-C between two pieces of work, how long numba compiles.
+"""What a fit asks of the process: threads, ctrl-C between two pieces of work, how long numba compiles.
 
 **Threads.** A fit is thousands of small vector operations between compiled loops. BLAS splits those over threads as
 soon as they exceed some ten thousand numbers. This costs more than it saves, and its idle threads then spin and keep
 the cores busy: fits took 3 to 25 times longer. So a fit runs with BLAS on one thread (`one_thread`), and only the few
 decompositions that are large enough to gain get the threads back (`threads_for`). The setting belongs to the process,
 not to a Python thread. Fits that run at the same time share it: the first one saves the user's setting and the last one
-restores it.
+restores it. Our own threads (`in_threads`) run compiled loops and products of matrices, which release Python's lock.
 
 **Ctrl-C.** An interruption in the middle of compiled code, or while numba compiles, can leave a process in a state that
 crashes later. So fits note ctrl-C and check for it between two pieces of work (`noting`, `interrupted`).
@@ -19,11 +19,15 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 #: rows of a square matrix from which its eigenproblem or inverse is worth more than one thread
 LARGE = 4000
@@ -102,6 +106,52 @@ def _restore() -> None:
         library.set_num_threads(count)
 
 
+@lru_cache
+def _pool(n_jobs: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_jobs, thread_name_prefix="nearer")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def in_threads(jobs: Sequence[Callable[[], T]], n_jobs: int) -> list[T]:
+    """Run the jobs on up to `n_jobs` threads and return their results in order; a job must not call this again.
+
+    All jobs end before the first exception among them is raised. Ctrl-C reaches them as if they ran in this thread.
+
+    >>> in_threads([lambda: 1, lambda: 2, lambda: 3], n_jobs=2)
+    [1, 2, 3]
+    """
+    if len(jobs) == 1:
+        return [jobs[0]()]
+    if n_jobs == 1:
+        return _one_by_one(jobs)
+    futures = [_pool(n_jobs).submit(copy_context().run, job) for job in jobs]
+    wait(futures)
+    return [future.result() for future in futures]
+
+
+def _one_by_one(jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """Run the jobs as threads would: the others do not depend on one that fails."""
+    results, failure = [], None
+    for job in jobs:
+        try:
+            results.append(job())
+        except Exception as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return results
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class _Note:
     """Whether ctrl-C was pressed, and whether the fit has seen it."""
 
@@ -110,14 +160,17 @@ class _Note:
 
 
 _note: _Note | None = None
+#: whether this thread, or the one that it works for, is the main thread within `noting`
+_heeds_ctrl_c: ContextVar[bool] = ContextVar("heeds_ctrl_c", default=False)
 
 
 def interrupted() -> bool:
     """Return whether ctrl-C was pressed within `noting`; the caller must then end its work."""
-    if _note is None or threading.current_thread() is not threading.main_thread():
+    note = _note
+    if note is None or not _heeds_ctrl_c.get():
         return False
-    _note.seen = _note.seen or _note.pressed
-    return _note.pressed
+    note.seen = note.seen or note.pressed
+    return note.pressed
 
 
 @contextmanager
@@ -140,10 +193,12 @@ def noting() -> Iterator[None]:
         note.pressed = True
 
     signal.signal(signal.SIGINT, press)
+    token = _heeds_ctrl_c.set(True)
     try:
         yield
     finally:
         _note = None
+        _heeds_ctrl_c.reset(token)
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if note.pressed and not note.seen:
         raise KeyboardInterrupt

@@ -29,6 +29,14 @@ class LossName(StrEnum):
     auto = "auto"
 
 
+class EffortName(StrEnum):
+    """The names in `nearer.calibration.EFFORTS`."""
+
+    quick = "quick"
+    normal = "normal"
+    thorough = "thorough"
+
+
 class SolverName(StrEnum):
     """The names in `nearer.solvers.SOLVERS` that fit an embedding."""
 
@@ -76,7 +84,7 @@ WhichLoss = Annotated[
     typer.Option(
         "--loss",
         metavar="<loss>",
-        show_default="soe, or ste for a kernel",
+        show_default="auto, or ste for a kernel",
         help=f"{', '.join(LossName)} (chosen on held-out answers). Not for online kernels.",
     ),
 ]
@@ -87,7 +95,18 @@ L2 = Annotated[str, _embeddings("--l2", help="Strength of the L2 term; auto: cho
 Restarts = Annotated[
     int, _embeddings("--restarts", min=1, help="Fit from this many different starts and keep the best.")
 ]
-Jobs = Annotated[int, _embeddings("--jobs", min=1, help="Number of threads; the map does not depend on it.")]
+WhichEffort = Annotated[
+    EffortName, _embeddings("--effort", help="How carefully to choose loss and l2 on held-out answers.")
+]
+Jobs = Annotated[
+    int | None,
+    _embeddings(
+        "--jobs",
+        min=1,
+        show_default="1, or all cores for many answers",
+        help="Number of threads; the map does not depend on it.",
+    ),
+]
 TracePenalty = Annotated[
     str | None,
     _kernels(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -15,6 +13,7 @@ from numpy.typing import DTypeLike
 
 from nearer._compiled import loops_for
 from nearer._utils.arrays import relative
+from nearer._utils.runtime import in_threads
 from nearer.errors import InputError
 from nearer.losses import Loss
 from nearer.objectives.parameters import OneArray
@@ -26,15 +25,6 @@ T = TypeVar("T")
 
 _BLOCK_TERMS = 4096  # comparisons that are worth a thread
 _MAX_BLOCKS = 8
-
-
-@lru_cache
-def _pool(n_jobs: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_jobs, thread_name_prefix="nearer")
-
-
-if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 @dataclass
@@ -195,7 +185,7 @@ class PointObjective:
             part = np.zeros_like(X)
             return self._loops.gradient(X, Q[at], W[at], part, C[at]), part
 
-        parts = list(self._map(one_block, self._blocks(len(Q))))
+        parts = self._map(one_block, self._blocks(len(Q)))
         gradient = parts[0][1]
         for _, part in parts[1:]:  # a fixed order, whichever thread finished first
             gradient += part
@@ -210,10 +200,8 @@ class PointObjective:
         edges = np.linspace(0, count, n_blocks + 1).astype(int).tolist()
         return [slice(a, b) for a, b in pairwise(edges)]
 
-    def _map(self, function: Callable[[slice], T], blocks: list[slice]) -> Iterable[T]:
-        if self.n_jobs == 1 or len(blocks) == 1:
-            return map(function, blocks)
-        return _pool(self.n_jobs).map(function, blocks)
+    def _map(self, function: Callable[[slice], T], blocks: list[slice]) -> list[T]:
+        return in_threads([partial(function, block) for block in blocks], self.n_jobs)
 
     def _check(self, X: np.ndarray) -> None:
         """Refuse points of another shape: the compiled loops do not check bounds."""

@@ -76,7 +76,7 @@ class _Table(Mapping[str, Solver]):
 
 
 _SOLVERS: dict[str, Solver | str] = {
-    "auto": Phases((Adam(epochs=30), SVRG(step=StabilizedBB(first_step="careful")))),
+    "auto": LBFGS(),
     "svrg-sbb": SVRG(step="sbb"),
     "svrg-sbb0": SVRG(step="bb"),
     "svrg-sbb-restarts": SVRG(step="sbb", module_epochs=5),

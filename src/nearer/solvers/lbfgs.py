@@ -1,8 +1,8 @@
 """Limited-memory BFGS.
 
 An iteration costs four products of a (memory, N) matrix with a vector, besides the gradient. scipy's L-BFGS-B, which
-also handles bounds, costs four to five times that, as much as the gradient itself if there are few comparisons per
-object; and these products release the lock that would keep fits in threads from running at the same time.
+also handles bounds, costs several times that: a third of the gradient itself on typical answers. And these products
+release the lock that would keep fits in threads from running at the same time.
 """
 
 from __future__ import annotations
@@ -32,9 +32,12 @@ _LONGER, _INSIDE = (2.0, 10.0), 0.1
 
 @dataclass(frozen=True)
 class LBFGS(Solver[WithPrecision]):
-    """L-BFGS with `memory` past steps; an epoch is one iteration."""
+    """L-BFGS with `memory` past steps; an epoch is one iteration.
 
-    memory: int = 10
+    On embeddings, 5 past steps need as few evaluations as 20, and half the memory of the usual 10.
+    """
+
+    memory: int = 5
     name = "lbfgs"
     requires = members(WithPrecision)
 
@@ -61,7 +64,7 @@ def descend(
     value_and_gradient: ValueAndGradient,
     x: np.ndarray,
     record: Callable[[np.ndarray, float, float], None],
-    memory: int = 10,
+    memory: int = 5,
     iterations: float = math.inf,
     begin: Callable[[np.ndarray, float, float], None] | None = None,
 ) -> tuple[np.ndarray, bool]:
@@ -79,7 +82,7 @@ def descend(
     at = _Point(x.ravel(), *flat(x.ravel()))
     if begin is not None:
         begin(x, at.value, 0.0)
-    pairs, iteration, slope = Pairs(memory, at.x), 0, 0.0
+    pairs, iteration, slope = CurvaturePairs(memory, at.x), 0, 0.0
     while iteration < iterations:
         direction = pairs.direction(at.gradient)
         slope = _inner(at.gradient, direction)
@@ -108,7 +111,7 @@ class _Point(NamedTuple):
     gradient: np.ndarray
 
 
-class Pairs:
+class CurvaturePairs:
     """The last steps s with the changes y of the gradient along them: an inverse of the curvature.
 
     Inner products among the pairs are kept, so that the recursion runs over small matrices and each vector is read
@@ -117,7 +120,7 @@ class Pairs:
     Parameters
     ----------
     count : int
-        Pairs to keep.
+        CurvaturePairs to keep.
     like : array of shape (N,)
         The precision and the size of the vectors.
     """

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearer.objectives.base import Objective
+from nearer._utils.runtime import in_threads
 from nearer.solvers.base import Solver, minimise
 from nearer.solvers.run import Run
 
@@ -42,8 +43,8 @@ class Choice:
         The loss and the strength of its penalty.
     points : array
         Of the fits with them, those that suit all comparisons best.
-    errors : dict
-        Held-out error per strength, for each loss by its name.
+    errors, scores : dict
+        Held-out error and score per strength, for each loss by its name.
     stopped : str, optional
         "interrupted" or "callback" if the user ended the trials.
     n_held_out : int
@@ -54,6 +55,7 @@ class Choice:
     strength: float
     points: np.ndarray
     errors: dict[str, dict[float, float]] = field(default_factory=dict)
+    scores: dict[str, dict[float, float]] = field(default_factory=dict)
     seconds: float = 0.0
     evaluations: int = 0
     stopped: str | None = None
@@ -72,19 +74,20 @@ class StopRule:
     Parameters
     ----------
     gain : float
-        Share by which the held-out error must fall.
+        Share by which the held-out score must fall.
     slack : float
-        Stop when the error is above the lowest one by more than this share.
+        Stop when the score is above the lowest one by more than this share.
     idle : int
         Stop after this many strengths in a row that are no better.
-    enough : float
-        Stop at an error of this or below.
+    enough, hopeless : float
+        Stop at a score of this or below, or above this.
     """
 
     gain: float = 0.0
     slack: float = math.inf
     idle: float = math.inf
     enough: float = -math.inf
+    hopeless: float = math.inf
 
 
 class _Ended(Exception):  # noqa: N818 - a user's wish or a spent budget, not an error
@@ -103,9 +106,13 @@ class Trials:
     build : callable
         Returns the objective of some comparisons with a loss and a strength.
     error : callable
-        Returns the held-out error of points on some comparisons.
+        Returns the held-out error of points on some comparisons, to report.
+    score : callable, optional
+        Returns the held-out score of points on some comparisons, to choose by: lower is better. The error by default.
     prepare : callable, optional
         Returns the points from which to minimise an objective, given it and its neighbour's points.
+    n_jobs : int
+        Splits to fit at the same time, in threads.
     budget : optional
         Fields of the budget to replace, such as `tol`.
     """
@@ -114,12 +121,15 @@ class Trials:
         self,
         run: Run,
         rng: np.random.Generator,
-        build: Callable[[Comparisons, Loss, float], Objective],
+        build: Callable[[Comparisons, Loss, float], Any],
         error: Callable[[np.ndarray, Comparisons], float],
         prepare: Callable[[Any, np.ndarray], np.ndarray] = lambda objective, points: points,
+        score: Callable[[np.ndarray, Comparisons], float] | None = None,
+        n_jobs: int = 1,
         **budget: Any,
     ):
         self.run, self.rng, self.build, self.error, self.prepare = run, rng, build, error, prepare
+        self.score, self.n_jobs = score, n_jobs
         self.budget = replace(run.budget.part(_SHARE), **budget)
         self.paths: list[Path] = []
 
@@ -131,20 +141,27 @@ class Trials:
     def fit(
         self,
         solver: Solver,
-        part: Comparisons,
+        splits: Sequence[Split],
         loss: Loss,
         strength: float,
-        points: np.ndarray,
+        starts: Sequence[np.ndarray],
         **budget: Any,
-    ) -> np.ndarray:
-        """Return the points of one fit within what is left of the budget."""
-        objective = self.build(part, loss, strength)
-        limits = replace(self.budget, **budget)
-        start = self.prepare(objective, points)
-        points, result = minimise(solver, objective, start, budget=limits, rng=self.rng, run=self.run)
-        if result.stop_reason in _ENDED:
-            raise _Ended(result.stop_reason)
-        return points
+    ) -> list[np.ndarray]:
+        """Return the points of one fit per split, within what is left of the budget."""
+        runs = self.run.shares(len(splits), replace(self.budget, **budget))
+        seeds = self.rng.integers(2**63, size=len(splits))  # one each: threads may draw in any order
+
+        def one(at: int) -> np.ndarray:
+            objective = self.build(splits[at][0], loss, strength)
+            start = self.prepare(objective, starts[at])
+            points, result = minimise(
+                solver, objective, start, rng=np.random.default_rng(seeds[at]), run=runs[at]
+            )
+            if result.stop_reason in _ENDED:
+                raise _Ended(result.stop_reason)
+            return points
+
+        return in_threads([partial(one, at) for at in range(len(splits))], self.n_jobs)
 
     def choose(
         self, first: Choice, work: Callable[[], None], comparisons: Comparisons, gain: float
@@ -162,24 +179,25 @@ class Trials:
             ended = "interrupted"
         best, least = first, math.inf
         for path in self.paths:
-            if path.best is not None and path.least_error < (1 - gain) * least:
-                least = path.least_error
+            if path.best is not None and path.least < (1 - gain) * least:
+                least = path.least
                 best = Choice(path.loss, path.best, path.best_points(comparisons))
         return replace(
             best,
-            errors=self._errors(),
+            errors={name: path.errors for name, path in self._named().items()},
+            scores={name: path.scores for name, path in self._named().items()},
             seconds=self.run.seconds,
             evaluations=self.run.evaluations,
             stopped=ended if ended in _USER else None,
             n_held_out=sum(len(held) for _, held in self.paths[0].splits) if self.paths else 0,
         )
 
-    def _errors(self) -> dict[str, dict[float, float]]:
-        errors: dict[str, dict[float, float]] = {}
+    def _named(self) -> dict[str, Path]:
+        named: dict[str, Path] = {}
         for path in self.paths:
             if path.errors:  # a second loss of the same name is listed with its parameters
-                errors[path.loss.name if path.loss.name not in errors else str(path.loss)] = path.errors
-        return errors
+                named[path.loss.name if path.loss.name not in named else str(path.loss)] = path
+        return named
 
 
 class Path:
@@ -187,25 +205,29 @@ class Path:
 
     def __init__(self, trials: Trials, loss: Loss, splits: list[Split]):
         self.trials, self.loss, self.splits = trials, loss, splits
-        self.fits: dict[float, Sequence[np.ndarray]] = {}
+        self.fits: dict[float, Sequence[np.ndarray]] = {}  # of the best strength and the latest
         self.errors: dict[float, float] = {}
+        self.scores: dict[float, float] = {}
         self.best: float | None = None
 
     @property
-    def least_error(self) -> float:
-        """Return the error of the best strength; infinity if there is none."""
-        return math.inf if self.best is None else self.errors[self.best]
+    def least(self) -> float:
+        """Return the score of the best strength; infinity if there is none."""
+        return math.inf if self.best is None else self.scores[self.best]
 
     def fit(self, strength: float, starts: Sequence[np.ndarray], solver: Solver, **budget: Any) -> None:
         """Fit one strength on every split."""
         splits, trials = self.splits, self.trials
-        fits = [
-            trials.fit(solver, part, self.loss, strength, points, **budget)
-            for points, (part, _) in zip(starts, splits, strict=True)
-        ]
-        error = np.mean([trials.error(x, held) for x, (_, held) in zip(fits, splits, strict=True)])
-        # both at once: an interruption in between must not leave one without the other
-        self.errors[strength], self.fits[strength] = float(error), fits
+        fits = trials.fit(solver, splits, self.loss, strength, starts, **budget)
+        error = self._mean(trials.error, fits)
+        score = error if trials.score is None else self._mean(trials.score, fits)
+        # all at once: an interruption in between must not leave one without the others
+        self.errors[strength], self.scores[strength], self.fits[strength] = error, score, fits
+        for other in [each for each in self.fits if each not in (strength, self.best)]:
+            del self.fits[other]  # there may be as much memory in points as in all else
+
+    def _mean(self, judge: Callable[[np.ndarray, Comparisons], float], fits: list[np.ndarray]) -> float:
+        return float(np.mean([judge(x, held) for x, (_, held) in zip(fits, self.splits, strict=True)]))
 
     def walk(
         self,
@@ -219,14 +241,14 @@ class Path:
         idle = 0
         for strength in strengths:
             self.fit(strength, starts, solver, **budget)
-            starts, error = self.fits[strength], self.errors[strength]
-            if error > (1 + rule.slack) * self.least_error:
+            starts, score = self.fits[strength], self.scores[strength]
+            if score > (1 + rule.slack) * self.least:
                 return
-            if error < (1 - rule.gain) * self.least_error:
+            if score < (1 - rule.gain) * self.least:
                 self.best, idle = strength, 0
             else:
                 idle += 1
-            if idle >= rule.idle or error <= rule.enough:
+            if idle >= rule.idle or score <= rule.enough or score > rule.hopeless:
                 return
 
     def best_points(self, comparisons: Comparisons) -> np.ndarray:

@@ -8,8 +8,10 @@ and the decision to stop with the whole.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ _BLOWN_UP = 1e6  # an objective this many times the first one is not coming back
 _VANISHED = 1e-12  # a nonnegative one this small compared with the first is solved
 _IDLE_EPOCHS = 2  # epochs in a row without enough progress that end a run
 _MOST_ROWS = 1000  # records of an online run: a stream may have any number of chunks
+_USER = ("callback", "interrupted")  # reasons that are the user's wish
 _COLUMNS = ("epoch", "objective", "seconds", "evaluations", "step")
 
 
@@ -83,6 +86,8 @@ class Run:
         #: evaluations that the solver's schedule will make, if it knows; only the progress bar looks at them
         self.expected: int | None = None
         self._whole: Run | None = None
+        self._lock = threading.RLock()  # parts may run in threads
+        self._wishes: list[str] | None = None  # a user's wish to stop one of several runs at the same time
         self._callback, self._score, self._agree, self._online = callback, score, agree, online
         self._rows: list[dict[str, float]] = []  # those of this run
         last = self.memory.last_row()
@@ -104,9 +109,10 @@ class Run:
 
     def count(self, evaluations: int) -> None:
         """Add derivatives of single terms taken."""
-        self.evaluations += evaluations
-        if self._whole is not None:
-            self._whole.count(evaluations)
+        with self._lock:
+            self.evaluations += evaluations
+            if self._whole is not None:
+                self._whole.count(evaluations)
 
     def note(self, **details: Any) -> None:
         """Leave values for the result's details; the latest of a name counts."""
@@ -202,11 +208,29 @@ class Run:
         `settings` are those of `Run`: parameters, score, state.
         """
         self.part_number += 1
-        left = (budget or self.budget).less(self.seconds, self.evaluations)
-        part = Run(left, self._callback, agree=self._agree, **settings)
-        part.stage, part.part_number, part.n_parts = self.stage, max(self.part_number, 1), self.n_parts
-        part._whole = self
-        return part
+        return self._below((budget or self.budget).less(self.seconds, self.evaluations), **settings)
+
+    def shares(self, count: int, budget: Budget) -> list[Run]:
+        """Return runs for problems that may be worked on at the same time; if the user stops one, all stop.
+
+        Each may use an equal share of the evaluations that are left, so that the outcome does not depend on the number
+        of threads.
+        """
+        left = budget.less(self.seconds, self.evaluations)
+        if left.max_evaluations is not None:
+            left = replace(left, max_evaluations=max(left.max_evaluations // count, 1))
+        runs, wishes = [self._below(left) for _ in range(count)], list[str]()
+        for k, run in enumerate(runs):
+            run._wishes, run.part_number = wishes, self.part_number + k
+        self.part_number += count
+        return runs
+
+    def _below(self, budget: Budget, **settings: Any) -> Run:
+        """Return a run that shares callback, lock and decisions with this one."""
+        run = Run(budget, self._callback, agree=self._agree, **settings)
+        run.stage, run.part_number, run.n_parts = self.stage, max(self.part_number, 1), self.n_parts
+        run._whole, run._lock, run._wishes = self, self._lock, self._wishes
+        return run
 
     def resume(self, budget: Budget, callback: Callback | None) -> None:
         """Continue after a pause, which does not count; the budget is for the work from here on."""
@@ -321,9 +345,10 @@ class Run:
             columns=columns,
             look=lambda: self.parameters.view(x()),
         )
-        asked = time.perf_counter()
-        stops = self._callback(progress)
-        self._pause(asked)
+        with self._lock:  # one call at a time
+            asked = time.perf_counter()
+            stops = self._callback(progress)
+            self._pause(asked)
         return "callback" if stops else None
 
     def _ended(self, previous: float, value: float, settled: bool, gap: float | None) -> str | None:
@@ -363,8 +388,10 @@ class Run:
         return min(1.0, max(shares, default=0.0))
 
     def _leave(self, reason: str | None) -> None:
-        if reason is None and interrupted():
-            reason = "interrupted"
+        if reason is None:
+            reason = "interrupted" if interrupted() else next(iter(self._wishes or ()), None)
+        if self._wishes is not None and reason in _USER:
+            self._wishes.append(reason)
         if self._agree is not None:
             reason = self._agree(reason)
         if reason is not None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from nearer.kernels import _full, _smallest_eigenpair
@@ -93,7 +93,7 @@ def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
         assert np.sum(values < -1e-12) <= 1
         plain = (vectors * np.maximum(values, 0)) @ vectors.T
         if count % 10 == 0 or n < 50:
-            assert np.linalg.eigvalsh(held.dense())[0] >= -2e-9 * max(1, values[-1])
+            assert np.linalg.eigvalsh(held.dense())[0] >= -1e-10 * max(1, values[-1])
     np.testing.assert_allclose(held.dense(), plain, atol=1e-8)
     assert held.n_negative >= 0.99 * needed > 0
     assert held.n_skipped + held.n_projections == 2 * n + 40
@@ -109,8 +109,13 @@ def test_every_step_is_the_plain_projection(n, skip, few, monkeypatch):
     scale=st.sampled_from([1e-8, 0.01, 0.3, 10.0]),
     seed=st.integers(0, 2**16),
 )
+# more null directions than the low space has seen
+@example(n=45, nullity=23, few=0, most_null=30, scale=0.3, seed=61771)
+@example(n=31, nullity=49, few=0, most_null=30, scale=0.01, seed=5346)
+# a small first step: its shift is far below the eigenvalues removed later
+@example(n=59, nullity=6, few=0, most_null=30, scale=0.3, seed=5102)
 def test_psd_at_every_step_from_any_start(n, nullity, few, most_null, scale, seed, monkeypatch):
-    """Starts of any rank, the identity's full one included, and steps of any size beside them."""
+    """Starts of any rank, including full rank, and steps of any size."""
     monkeypatch.setattr(_full, "_FEW", few)
     monkeypatch.setattr(_full, "_MOST_NULL", most_null)
     monkeypatch.setattr(_smallest_eigenpair, "_KEPT", 12)
@@ -126,7 +131,7 @@ def test_psd_at_every_step_from_any_start(n, nullity, few, most_null, scale, see
         plain[np.ix_(rows, rows)] -= length * step.block
         values, vectors = np.linalg.eigh(plain)
         plain = (vectors * np.maximum(values, 0)) @ vectors.T
-        assert np.linalg.eigvalsh(held.dense())[0] >= -2e-9 * max(1, values[-1])
+        assert np.linalg.eigvalsh(held.dense())[0] >= -1e-10 * max(1, values[-1])
     np.testing.assert_allclose(held.dense(), plain, atol=1e-8 * max(1, scale))
 
 

@@ -50,15 +50,23 @@ def _place(walk, rows, cursor, seed, number, side):
 
 
 @inline
+def next_length(rule):
+    """Count a step; return its length."""
+    rule[T] += 1.0
+    return 1.0 / (rule[A] + rule[MU] * rule[T])
+
+
+@inline
 def _add_to_average(held, power):
-    """Add the current iterate to the average."""
-    count = held[COUNT] + 1.0
-    if count > 1.0:
-        held[TOTAL] *= (count + power) / (count - 1.0)
-    else:
-        held[TOTAL] = 1.0
-    held[COUNT] = count
-    held[MASS] += held[SCALE] * held[TOTAL] * (power + 1.0) / (count + power)
+    """Add the current iterate to the average; below power 0 there is none."""
+    if power >= 0:
+        count = held[COUNT] + 1.0
+        if count > 1.0:
+            held[TOTAL] *= (count + power) / (count - 1.0)
+        else:
+            held[TOTAL] = 1.0
+        held[COUNT] = count
+        held[MASS] += held[SCALE] * held[TOTAL] * (power + 1.0) / (count + power)
 
 
 @exact_loop
@@ -106,8 +114,7 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
             difference = np.float64(first[i, c]) - np.float64(second[j, c])
             product += v[c] * difference
             squared += difference * difference
-        rule[T] += 1.0
-        length = 1.0 / (rule[A] + mu * rule[T])
+        length = next_length(rule)
         value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * proximal)
         total += value
         held[SCALE] *= 1.0 - length * mu
@@ -124,8 +131,7 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
             else:
                 for c in range(d):
                     v[c] += change * (np.float64(first[i, c]) - np.float64(second[j, c]))
-        if power >= 0:
-            _add_to_average(held, power)
+        _add_to_average(held, power)
         _advance(cursors, n_first, n_second)
         cursors[2] += 1
     return total

@@ -9,23 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._compiled.decorators import exact_loop, inline, loop
+from nearer._compiled.decorators import inline, loop
 from nearer._compiled.margin_losses import loss_and_descent
-from nearer._compiled.pairwise import SMALL, _add_to_average, _advance, _place
-from nearer._compiled.pairwise_reference import DECKS, MASS, MU, POWER, PROXIMAL, SCALE, A, T
+from nearer._compiled.pairwise import SMALL, _add_to_average, _advance, _place, fold, next_length
+from nearer._compiled.pairwise_reference import DECKS, MASS, MU, POWER, PROXIMAL, SCALE
 
 WEIGHT, LAG, WORK = 0, 1, 2
-
-
-@exact_loop
-def fold_table(table, held):
-    """Multiply the stored weights by the scale and reset it; the weights and the average do not change."""
-    scale, mass = held[SCALE], held[MASS]
-    for f in range(table.shape[0]):
-        table[f, LAG] -= mass * table[f, WEIGHT]
-        table[f, WEIGHT] *= scale
-    held[SCALE] = 1.0
-    held[MASS] = 0.0
 
 
 # columns as unsigned numbers and rows as slices: numba then skips the check for negative indices, a third of the time
@@ -92,13 +81,12 @@ def sparse_steps(
         columns, numbers = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
         columns2, numbers2 = indices2[indptr2[j] : indptr2[j + 1]], data2[indptr2[j] : indptr2[j + 1]]
         product, squared = _products(table, columns, numbers, columns2, numbers2)
-        rule[T] += 1.0
-        length = 1.0 / (rule[A] + mu * rule[T])
+        length = next_length(rule)
         value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * proximal)
         total += value
         held[SCALE] *= 1.0 - length * mu
         if held[SCALE] < SMALL:
-            fold_table(table, held)
+            fold(table[:, WEIGHT], table[:, LAG], held)
         if descent != 0:
             change = length * descent / held[SCALE]
             behind = change * held[MASS]
@@ -107,8 +95,7 @@ def sparse_steps(
         else:
             for k in range(columns.shape[0]):
                 table[np.uint32(columns[k]), WORK] = 0.0
-        if power >= 0:
-            _add_to_average(held, power)
+        _add_to_average(held, power)
         _advance(cursors, n_first, n_second)
         cursors[2] += 1
     return total

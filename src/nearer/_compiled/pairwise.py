@@ -57,6 +57,15 @@ def next_length(rule):
 
 
 @inline
+def meet(code, product, squared, rule, held):
+    """Shrink the weights by their scale; return the loss of a pair, and how far to go along its difference."""
+    length = next_length(rule)
+    value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * rule[PROXIMAL])
+    held[SCALE] *= 1.0 - length * rule[MU]
+    return value, length * descent
+
+
+@inline
 def _add_to_average(held, power):
     """Add the current iterate to the average; below power 0 there is none."""
     if power >= 0:
@@ -101,7 +110,7 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
     d = v.shape[0]
     n_first = first.shape[0] if walk == DECKS else rows.shape[0]
     n_second = second.shape[0] if walk == DECKS else others.shape[0]
-    mu, power, proximal = rule[MU], rule[POWER], rule[PROXIMAL]
+    power = rule[POWER]
     if power < 0 and held[MASS] != 0:
         fold(v, lag, held)  # the average is to stay as it is: without mass, steps do not change it
     total = 0.0
@@ -114,14 +123,12 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
             difference = np.float64(first[i, c]) - np.float64(second[j, c])
             product += v[c] * difference
             squared += difference * difference
-        length = next_length(rule)
-        value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * proximal)
+        value, step = meet(code, product, squared, rule, held)
         total += value
-        held[SCALE] *= 1.0 - length * mu
         if held[SCALE] < SMALL:
             fold(v, lag, held)
-        if descent != 0:
-            change = length * descent / held[SCALE]
+        if step != 0:
+            change = step / held[SCALE]
             if power >= 0:
                 behind = change * held[MASS]
                 for c in range(d):

@@ -188,8 +188,6 @@ class Eigenpair:
     value: float
     vector: np.ndarray
     coordinates: np.ndarray
-    #: the true eigenvalue is at most this much smaller
-    error: float
     products: int
 
 
@@ -249,7 +247,7 @@ def smallest_eigenpair(
         astray = max(-value, 0.0) * np.sqrt(error / gap)
         below = max(error, _below_zero(astray, rest))
         if below <= max(tolerance, 0.1 * value) and astray <= _ASTRAY * tolerance:
-            return Eigenpair(float(value), vector, coordinates, error, products)
+            return Eigenpair(float(value), vector, coordinates, products)
         if low.size in (size, low.basis.shape[1]):  # the last product brought nothing new, or no room is left
             return _from_scratch(low, kernel, shift, answer, products)
         size = low.size
@@ -272,7 +270,7 @@ def _from_scratch(low: LowSpace, kernel: Symmetric, shift: float, answer: Answer
     low.fill(changed, LOW * shift)
     first = np.zeros(low.size)
     first[0] = 1
-    return Eigenpair(float(low.gram[0, 0]), low.basis[:, 0].copy(), first, 0.0, products)
+    return Eigenpair(float(low.gram[0, 0]), low.basis[:, 0].copy(), first, products)
 
 
 def _around(kernel: Symmetric, shift: float, answer: Answer) -> tuple[np.ndarray, np.ndarray]:

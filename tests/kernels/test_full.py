@@ -195,7 +195,7 @@ def test_a_kernel_may_outgrow_the_eigenproblems_of_few_objects(monkeypatch):
     assert held.n_products > 0
 
 
-def test_a_worn_resolvent_is_made_anew(monkeypatch):
+def test_a_resolvent_with_rounding_errors_is_recomputed(monkeypatch):
     monkeypatch.setattr(_full, "_FEW", 0)
     monkeypatch.setattr(_full, "_CHECK_EVERY", 5)
     random = np.random.default_rng(3)

@@ -16,7 +16,7 @@ from nearer._compiled.draws import draw
 from nearer._compiled.margin_losses import loss_and_descent
 from nearer._compiled.pairwise import SMALL, _add_to_average, fold, next_length
 from nearer._compiled.pairwise_reference import MASS, MU, POWER, PROXIMAL, SCALE
-from nearer._compiled.pairwise_sparse import LAG, WEIGHT, WORK
+from nearer._compiled.pairwise_sparse import LAG, WEIGHT, WORK, fold_table
 
 
 @inline
@@ -191,7 +191,7 @@ def sparse_buffer_steps(
             )
             damped = _step_length(rule, held, curvature, squared / count)
             if held[SCALE] < SMALL:
-                fold(table[:, WEIGHT], table[:, LAG], held)
+                fold_table(table, held)
             change = sign * damped / (held[SCALE] * count)
             if active:
                 _move_sparse(table, indptr, indices, data, i, change * together, held[MASS])

@@ -20,7 +20,7 @@ import numpy as np
 from nearer._compiled.decorators import inline, loop
 from nearer._compiled.pairwise import SMALL, _add_to_average, fold, next_length
 from nearer._compiled.pairwise_reference import ALPHA, MASS, MU, POWER, SCALE
-from nearer._compiled.pairwise_sparse import LAG, WEIGHT
+from nearer._compiled.pairwise_sparse import LAG, WEIGHT, fold_table
 
 
 @inline
@@ -88,7 +88,7 @@ def sparse_saddle_steps(indptr, indices, data, order, sides, shares, numbers, un
         total += value
         held[SCALE] *= 1.0 - length * rule[MU]
         if held[SCALE] < SMALL:
-            fold(table[:, WEIGHT], table[:, LAG], held)
+            fold_table(table, held)
         change = length * descent / held[SCALE]
         behind = change * held[MASS]
         for k in range(columns.shape[0]):

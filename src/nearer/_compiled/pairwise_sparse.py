@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._compiled.decorators import inline, loop
+from nearer._compiled.decorators import exact_loop, inline, loop
 from nearer._compiled.pairwise import SMALL, _add_to_average, _advance, _place, fold, meet
 from nearer._compiled.pairwise_reference import DECKS, MASS, POWER, SCALE
 
 WEIGHT, LAG, WORK = 0, 1, 2
+
+
+@exact_loop
+def fold_table(table, held):
+    """Do the same as `fold` for a table."""
+    fold(table[:, WEIGHT], table[:, LAG], held)
 
 
 # columns as unsigned numbers and rows as slices: numba then skips the check for negative indices, a third of the time
@@ -82,7 +88,7 @@ def sparse_steps(
         value, step = meet(code, product, squared, rule, held)
         total += value
         if held[SCALE] < SMALL:
-            fold(table[:, WEIGHT], table[:, LAG], held)
+            fold_table(table, held)
         if step != 0:
             change = step / held[SCALE]
             behind = change * held[MASS]

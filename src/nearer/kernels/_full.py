@@ -143,7 +143,7 @@ class FullKernel:
 
     @classmethod
     def start(cls, kernel: np.ndarray, skip: str) -> FullKernel:
-        """Begin with a PSD matrix, which is not copied; `skip` is "local", "bound" or "never"."""
+        """Start with a PSD matrix, which is not copied; `skip` is "local", "bound" or "never"."""
         n = len(kernel)
         values = _eigenvalues(kernel)
         lowest = float(values[0])

@@ -54,7 +54,7 @@ class LowSpace:
     #: K outside the basis is at least this. That holds because `fill` begins with all low eigenvectors of K: steps and
     #: projections only change K within the basis.
     rest: float = 0.0
-    #: whether null directions had to be left out: then nothing is known of the rest, and the basis is of no use
+    #: whether null directions had to be left out: then there is no bound on the rest, and the basis cannot be used
     crowded: bool = False
     #: clear-outs since the image was recomputed
     age: int = 0

@@ -30,7 +30,7 @@ def learner(**settings):
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        (np.where(np.arange(300) == 7, np.nan, 1.0), "groups hold nan in row 7: say of every row"),
+        (np.where(np.arange(300) == 7, np.nan, 1.0), "groups hold nan in row 7"),
         (np.array([*["a"] * 4, None, *["b"] * 295], dtype=object), "groups hold None in row 4"),
         (pd.Series([1, pd.NA] * 150, dtype="Int64").to_numpy(dtype=object), "groups hold <NA> in row 1"),
         (

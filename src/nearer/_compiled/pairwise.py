@@ -50,15 +50,32 @@ def _place(walk, rows, cursor, seed, number, side):
 
 
 @inline
+def next_length(rule):
+    """Count a step; return its length."""
+    rule[T] += 1.0
+    return 1.0 / (rule[A] + rule[MU] * rule[T])
+
+
+@inline
+def meet(code, product, squared, rule, held):
+    """Shrink the weights by their scale; return the loss of a pair, and how far to go along its difference."""
+    length = next_length(rule)
+    value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * rule[PROXIMAL])
+    held[SCALE] *= 1.0 - length * rule[MU]
+    return value, length * descent
+
+
+@inline
 def _add_to_average(held, power):
-    """Add the current iterate to the average."""
-    count = held[COUNT] + 1.0
-    if count > 1.0:
-        held[TOTAL] *= (count + power) / (count - 1.0)
-    else:
-        held[TOTAL] = 1.0
-    held[COUNT] = count
-    held[MASS] += held[SCALE] * held[TOTAL] * (power + 1.0) / (count + power)
+    """Add the current iterate to the average; below power 0 there is none."""
+    if power >= 0:
+        count = held[COUNT] + 1.0
+        if count > 1.0:
+            held[TOTAL] *= (count + power) / (count - 1.0)
+        else:
+            held[TOTAL] = 1.0
+        held[COUNT] = count
+        held[MASS] += held[SCALE] * held[TOTAL] * (power + 1.0) / (count + power)
 
 
 @exact_loop
@@ -93,7 +110,7 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
     d = v.shape[0]
     n_first = first.shape[0] if walk == DECKS else rows.shape[0]
     n_second = second.shape[0] if walk == DECKS else others.shape[0]
-    mu, power, proximal = rule[MU], rule[POWER], rule[PROXIMAL]
+    power = rule[POWER]
     if power < 0 and held[MASS] != 0:
         fold(v, lag, held)  # the average is to stay as it is: without mass, steps do not change it
     total = 0.0
@@ -106,15 +123,12 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
             difference = np.float64(first[i, c]) - np.float64(second[j, c])
             product += v[c] * difference
             squared += difference * difference
-        rule[T] += 1.0
-        length = 1.0 / (rule[A] + mu * rule[T])
-        value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * proximal)
+        value, step = meet(code, product, squared, rule, held)
         total += value
-        held[SCALE] *= 1.0 - length * mu
         if held[SCALE] < SMALL:
             fold(v, lag, held)
-        if descent != 0:
-            change = length * descent / held[SCALE]
+        if step != 0:
+            change = step / held[SCALE]
             if power >= 0:
                 behind = change * held[MASS]
                 for c in range(d):
@@ -124,8 +138,7 @@ def dense_steps(first, second, rows, others, walk, cursors, seed, count, code, r
             else:
                 for c in range(d):
                     v[c] += change * (np.float64(first[i, c]) - np.float64(second[j, c]))
-        if power >= 0:
-            _add_to_average(held, power)
+        _add_to_average(held, power)
         _advance(cursors, n_first, n_second)
         cursors[2] += 1
     return total

@@ -14,8 +14,8 @@ import numpy as np
 from nearer._compiled.decorators import inline, loop
 from nearer._compiled.draws import draw
 from nearer._compiled.margin_losses import loss_and_descent
-from nearer._compiled.pairwise import SMALL, _add_to_average, fold
-from nearer._compiled.pairwise_reference import MASS, MU, POWER, PROXIMAL, SCALE, A, T
+from nearer._compiled.pairwise import SMALL, _add_to_average, fold, next_length
+from nearer._compiled.pairwise_reference import MASS, MU, POWER, PROXIMAL, SCALE
 from nearer._compiled.pairwise_sparse import LAG, WEIGHT, WORK, fold_table
 
 
@@ -32,8 +32,7 @@ def _enter(buffers, seen, side, row, seed, number):
 @inline
 def _step_length(rule, held, curvature, squared):
     """Shrink the weights by their scale; return the length of the step after damping."""
-    rule[T] += 1.0
-    length = 1.0 / (rule[A] + rule[MU] * rule[T])
+    length = next_length(rule)
     held[SCALE] *= 1.0 - length * rule[MU]
     return length / (1.0 + length * curvature * squared * rule[PROXIMAL])
 
@@ -99,8 +98,7 @@ def dense_buffer_steps(X, order, sides, buffers, seen, n_pairs, seed, code, curv
                     if descents[k] != 0:
                         j = buffer[(begin + k) % filled]
                         _move_dense(v, lag, X, j, -change * descents[k], held[MASS])
-            if rule[POWER] >= 0:
-                _add_to_average(held, rule[POWER])
+            _add_to_average(held, rule[POWER])
             total += value / count
             made += 1
         _enter(buffers, seen, side, i, seed, number)
@@ -201,8 +199,7 @@ def sparse_buffer_steps(
                     if descents[k] != 0:
                         j = buffer[(begin + k) % filled]
                         _move_sparse(table, indptr, indices, data, j, -change * descents[k], held[MASS])
-            if rule[POWER] >= 0:
-                _add_to_average(held, rule[POWER])
+            _add_to_average(held, rule[POWER])
             total += value / count
             made += 1
         _enter(buffers, seen, side, i, seed, number)

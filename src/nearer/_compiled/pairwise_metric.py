@@ -8,21 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer._compiled.decorators import exact_loop, inline, loop
+from nearer._compiled.decorators import inline, loop
 from nearer._compiled.margin_losses import loss_and_descent
-from nearer._compiled.pairwise import SMALL, _add_to_average
-from nearer._compiled.pairwise_reference import COUNT, MASS, MU, POWER, PROXIMAL, SCALE, A, T
-
-
-@exact_loop
-def fold_rows(v, lag, held):
-    """Multiply v by the scale and reset it; the weights and the average do not change."""
-    for f in range(v.shape[0]):
-        for c in range(v.shape[1]):
-            lag[f, c] -= held[MASS] * v[f, c]
-            v[f, c] *= held[SCALE]
-    held[SCALE] = 1.0
-    held[MASS] = 0.0
+from nearer._compiled.pairwise import SMALL, _add_to_average, fold, next_length
+from nearer._compiled.pairwise_reference import COUNT, MASS, MU, POWER, PROXIMAL, SCALE
 
 
 @inline
@@ -33,8 +22,7 @@ def _measure(t, code, rule, held, threshold, z, squared):
     for c in range(z.shape[0]):
         distance += z[c] * z[c]
     distance *= held[SCALE] * held[SCALE]
-    rule[T] += 1.0
-    length = 1.0 / (rule[A] + rule[MU] * rule[T])
+    length = next_length(rule)
     reach = length * (4.0 * distance * squared + 1.0) * rule[PROXIMAL]
     value, descent = loss_and_descent(code, sign * (threshold[0] - distance), reach)
     change = 2.0 * length * descent * sign
@@ -79,7 +67,7 @@ def dense_metric_steps(X, rows, others, unit, code, rule, v, lag, held, threshol
         change *= held[SCALE]
         held[SCALE] *= shrink
         if held[SCALE] < SMALL:
-            fold_rows(v, lag, held)
+            fold(v.reshape(-1), lag.reshape(-1), held)
         if change != 0:
             change /= held[SCALE]
             behind = change * held[MASS]
@@ -118,7 +106,7 @@ def sparse_metric_steps(indptr, indices, data, rows, others, unit, code, rule, v
         change *= held[SCALE]
         held[SCALE] *= shrink
         if held[SCALE] < SMALL:
-            fold_rows(v, lag, held)
+            fold(v.reshape(-1), lag.reshape(-1), held)
         if change != 0:
             change *= unit / held[SCALE]
             behind = change * held[MASS]

@@ -19,13 +19,11 @@ from nearer._compiled.pairwise_reference import (
     MU,
     POWER,
     PROXIMAL,
-    SCALE,
-    A,
     Eager,
     Matrix,
-    T,
     _row,
     descent,
+    next_length,
 )
 from nearer.losses.margins import MarginLoss
 
@@ -51,8 +49,7 @@ def metric_steps(
         z = difference @ eager.w
         distance, squared = float(z @ z), float(difference @ difference)
         margin = sign * (threshold[0] - distance)
-        rule[T] += 1
-        length = 1 / (rule[A] + rule[MU] * rule[T])
+        length = next_length(rule)
         total += float(loss.value(np.array([margin]))[0])
         slope = descent(loss, margin, length * (4 * distance * squared + 1) * rule[PROXIMAL])
         change = 2 * length * slope * sign
@@ -67,6 +64,3 @@ def metric_steps(
             threshold[1] += share * (threshold[0] - threshold[1])
     eager.store()
     return total
-
-
-__all__ = ["SCALE", "metric_steps"]

@@ -16,7 +16,8 @@ import math
 import numpy as np
 
 from nearer._compiled.decorators import inline, loop
-from nearer._compiled.pairwise_reference import COUNT, MU, POWER, A, T
+from nearer._compiled.pairwise import next_length
+from nearer._compiled.pairwise_reference import COUNT, MU, POWER
 
 
 @inline
@@ -105,8 +106,7 @@ def moment_steps(
                 difference = sign * (rows[t, c] - means[other, c])
                 margin += w[c] * difference
                 squared += difference * difference
-            rule[T] += 1.0
-            length = 1.0 / (rule[A] + rule[MU] * rule[T])
+            length = next_length(rule)
             damped = 2.0 * length / (1.0 + 2.0 * length * squared)
             held[COUNT] += 1.0
             share = (rule[POWER] + 1.0) / (held[COUNT] + rule[POWER])

@@ -55,6 +55,12 @@ def step_curvature(loss: MarginLoss) -> float:
     return float(loss.curvature) if np.isfinite(loss.curvature) else 1.0
 
 
+def next_length(rule: np.ndarray) -> float:
+    """Count a step; return its length."""
+    rule[T] += 1
+    return 1 / (rule[A] + rule[MU] * rule[T])
+
+
 def _row(matrix: Matrix, place: int, d: int) -> np.ndarray:
     """Return one row in full, of a dense matrix or of the three arrays of a sparse one."""
     if len(matrix) == 1:
@@ -88,7 +94,9 @@ class Eager:
         self._into = v, lag, held
 
     def count(self, power: float) -> None:
-        """Add the current weights to the average."""
+        """Add the current weights to the average; below power 0 there is none."""
+        if power < 0:
+            return
         held = self._into[2]
         held[COUNT] += 1
         held[TOTAL] = held[TOTAL] * (held[COUNT] + power) / (held[COUNT] - 1) if held[COUNT] > 1 else 1.0
@@ -124,14 +132,12 @@ def pair_steps(
     for _ in range(count):
         difference = _row(first, choose(rows, 0), len(v)) - _row(second, choose(others, 1), len(v))
         margin = float(eager.w @ difference)
-        rule[T] += 1
-        length = 1 / (rule[A] + rule[MU] * rule[T])
+        length = next_length(rule)
         total += float(loss.value(np.array([margin]))[0])
         reach = length * float(difference @ difference) * rule[PROXIMAL]
         eager.w *= 1 - length * rule[MU]
         eager.w += length * descent(loss, margin, reach) * difference
-        if rule[POWER] >= 0:
-            eager.count(rule[POWER])
+        eager.count(rule[POWER])
         for side in (0, 1):
             cursors[side] = (cursors[side] + 1) % sizes[side]
         cursors[2] += 1
@@ -163,14 +169,12 @@ def buffer_steps(
             others = np.stack([_row(matrix, j, len(v)) for j in buffers[1 - side, places]])
             differences = (1 - 2 * side) * (_row(matrix, row, len(v)) - others)
             margins = differences @ eager.w
-            rule[T] += 1
-            length = 1 / (rule[A] + rule[MU] * rule[T])
+            length = next_length(rule)
             squared = float((differences**2).sum(axis=1).mean())
             damped = length / (1 + length * step_curvature(loss) * squared * rule[PROXIMAL])
             eager.w *= 1 - length * rule[MU]
             eager.w -= damped * (loss.slope(margins) @ differences) / len(places)
-            if rule[POWER] >= 0:
-                eager.count(rule[POWER])
+            eager.count(rule[POWER])
             total, made = total + float(loss.value(margins).mean()), made + 1
         seen[side] += 1
         slot = seen[side] - 1 if seen[side] <= size else draw(seed, number, 1, int(seen[side]))
@@ -198,8 +202,7 @@ def saddle_steps(
     for place, side in zip(order, sides, strict=True):
         x, weight, sign = _row(matrix, place, len(v)), 1 / shares[side], 1 - 2 * side
         score, own, alpha = float(eager.w @ x), float(numbers[side]), float(numbers[ALPHA])
-        rule[T] += 1
-        length = 1 / (rule[A] + rule[MU] * rule[T])
+        length = next_length(rule)
         total += weight * ((score - own) ** 2 - 2 * sign * (1 + alpha) * score) - alpha**2 + 1
         slope = 2 * weight * (score - own - sign * (1 + alpha)) / (1 + 2 * weight * length * float(x @ x))
         apart = float(numbers[1] - numbers[0]) - sign * weight * (score - own)
@@ -207,8 +210,7 @@ def saddle_steps(
         numbers[ALPHA] = (alpha + 2 * length * unit * apart) / (1 + 2 * length * unit)
         eager.w *= 1 - length * rule[MU]
         eager.w -= length * slope * x
-        if rule[POWER] >= 0:
-            eager.count(rule[POWER])
+        eager.count(rule[POWER])
     eager.store()
     return total
 
@@ -232,8 +234,7 @@ def moment_steps(
         difference = sign * (x - mean)
         margin = float(w @ difference)
         total += (1 - margin) ** 2 + float(w @ covariance @ w)
-        rule[T] += 1
-        length = 1 / (rule[A] + rule[MU] * rule[T])
+        length = next_length(rule)
         curvature = 2 * (float(difference @ difference) + float(np.trace(covariance)))
         gradient = 2 * ((margin - 1) * difference + covariance @ w)
         w -= length * rule[MU] * w + length / (1 + length * curvature) * gradient

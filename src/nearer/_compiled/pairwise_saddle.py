@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from nearer._compiled.decorators import inline, loop
-from nearer._compiled.pairwise import SMALL, _add_to_average, fold
-from nearer._compiled.pairwise_reference import ALPHA, MASS, MU, POWER, SCALE, A, T
+from nearer._compiled.pairwise import SMALL, _add_to_average, fold, next_length
+from nearer._compiled.pairwise_reference import ALPHA, MASS, MU, POWER, SCALE
 from nearer._compiled.pairwise_sparse import LAG, WEIGHT, fold_table
 
 
@@ -51,8 +51,7 @@ def dense_saddle_steps(X, order, sides, shares, numbers, unit, rule, v, lag, hel
             x = np.float64(X[i, c])
             score += v[c] * x
             squared += x * x
-        rule[T] += 1.0
-        length = 1.0 / (rule[A] + rule[MU] * rule[T])
+        length = next_length(rule)
         value, descent = _saddle(
             numbers, side, 1.0 / shares[side], held[SCALE] * score, squared, length, unit
         )
@@ -65,8 +64,7 @@ def dense_saddle_steps(X, order, sides, shares, numbers, unit, rule, v, lag, hel
         for c in range(d):
             v[c] += change * X[i, c]
             lag[c] += behind * X[i, c]
-        if rule[POWER] >= 0:
-            _add_to_average(held, rule[POWER])
+        _add_to_average(held, rule[POWER])
     return total
 
 
@@ -83,8 +81,7 @@ def sparse_saddle_steps(indptr, indices, data, order, sides, shares, numbers, un
             x = np.float64(entries[k])
             score += table[np.uint32(columns[k]), WEIGHT] * x
             squared += x * x
-        rule[T] += 1.0
-        length = 1.0 / (rule[A] + rule[MU] * rule[T])
+        length = next_length(rule)
         value, descent = _saddle(
             numbers, side, 1.0 / shares[side], held[SCALE] * score, squared, length, unit
         )
@@ -98,6 +95,5 @@ def sparse_saddle_steps(indptr, indices, data, order, sides, shares, numbers, un
             f = np.uint32(columns[k])
             table[f, WEIGHT] += change * entries[k]
             table[f, LAG] += behind * entries[k]
-        if rule[POWER] >= 0:
-            _add_to_average(held, rule[POWER])
+        _add_to_average(held, rule[POWER])
     return total

@@ -10,22 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from nearer._compiled.decorators import exact_loop, inline, loop
-from nearer._compiled.margin_losses import loss_and_descent
-from nearer._compiled.pairwise import SMALL, _add_to_average, _advance, _place
-from nearer._compiled.pairwise_reference import DECKS, MASS, MU, POWER, PROXIMAL, SCALE, A, T
+from nearer._compiled.pairwise import SMALL, _add_to_average, _advance, _place, fold, meet
+from nearer._compiled.pairwise_reference import DECKS, MASS, POWER, SCALE
 
 WEIGHT, LAG, WORK = 0, 1, 2
 
 
 @exact_loop
 def fold_table(table, held):
-    """Multiply the stored weights by the scale and reset it; the weights and the average do not change."""
-    scale, mass = held[SCALE], held[MASS]
-    for f in range(table.shape[0]):
-        table[f, LAG] -= mass * table[f, WEIGHT]
-        table[f, WEIGHT] *= scale
-    held[SCALE] = 1.0
-    held[MASS] = 0.0
+    """Do the same as `fold` for a table."""
+    fold(table[:, WEIGHT], table[:, LAG], held)
 
 
 # columns as unsigned numbers and rows as slices: numba then skips the check for negative indices, a third of the time
@@ -84,7 +78,6 @@ def sparse_steps(
     """Take `count` steps as `pairwise.dense_steps`; positive and negative rows are three arrays of CSR each."""
     n_first = indptr.shape[0] - 1 if walk == DECKS else rows.shape[0]
     n_second = indptr2.shape[0] - 1 if walk == DECKS else others.shape[0]
-    mu, power, proximal = rule[MU], rule[POWER], rule[PROXIMAL]
     total = 0.0
     for _ in range(count):
         i = _place(walk, rows, cursors[0], seed, cursors[2], 0)
@@ -92,23 +85,19 @@ def sparse_steps(
         columns, numbers = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
         columns2, numbers2 = indices2[indptr2[j] : indptr2[j + 1]], data2[indptr2[j] : indptr2[j + 1]]
         product, squared = _products(table, columns, numbers, columns2, numbers2)
-        rule[T] += 1.0
-        length = 1.0 / (rule[A] + mu * rule[T])
-        value, descent = loss_and_descent(code, held[SCALE] * product, length * squared * proximal)
+        value, step = meet(code, product, squared, rule, held)
         total += value
-        held[SCALE] *= 1.0 - length * mu
         if held[SCALE] < SMALL:
             fold_table(table, held)
-        if descent != 0:
-            change = length * descent / held[SCALE]
+        if step != 0:
+            change = step / held[SCALE]
             behind = change * held[MASS]
             _add_row(table, columns, numbers, change, behind)
             _add_row(table, columns2, numbers2, -change, -behind)
         else:
             for k in range(columns.shape[0]):
                 table[np.uint32(columns[k]), WORK] = 0.0
-        if power >= 0:
-            _add_to_average(held, power)
+        _add_to_average(held, rule[POWER])
         _advance(cursors, n_first, n_second)
         cursors[2] += 1
     return total

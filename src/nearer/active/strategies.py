@@ -55,6 +55,15 @@ class Strategy(ABC):
         """Yield questions until none is left. Each is marked on the board before the next is chosen."""
 
 
+class _FromPool(Strategy):
+    """Choose among `pool` candidates."""
+
+    pool: int
+
+    def __post_init__(self) -> None:
+        whole("pool", self.pool)
+
+
 @dataclass(frozen=True)
 class Random(Strategy):
     """Ask random questions.
@@ -97,7 +106,7 @@ class RoundRobin(Strategy):
 
 
 @dataclass(frozen=True)
-class Uncertainty(Strategy):
+class Uncertainty(_FromPool):
     """Ask the question whose answer is most uncertain: its probability is nearest to 1/2 at the current points.
 
     Heads with pending questions come later, so that a batch is spread over the objects.
@@ -117,9 +126,6 @@ class Uncertainty(Strategy):
     pool: int = 3000
     name = "uncertainty"
 
-    def __post_init__(self) -> None:
-        whole("pool", self.pool)
-
     def questions(self, board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:
         while board.supply.n_left:
             candidates = board.supply.draw(self.pool, rng)
@@ -132,7 +138,7 @@ class Uncertainty(Strategy):
 
 
 @dataclass(frozen=True)
-class InformationGain(Strategy):
+class InformationGain(_FromPool):
     """Ask the question that is most informative about the position of its head, as the crowd kernel does.
 
     Every object is head in turn. The answers about it, with all other objects fixed at the current map, define the
@@ -158,7 +164,7 @@ class InformationGain(Strategy):
     name = "information-gain"
 
     def __post_init__(self) -> None:
-        whole("pool", self.pool)
+        super().__post_init__()
         whole("places", self.places, at_least=2)
 
     def questions(self, board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -171,7 +177,7 @@ class InformationGain(Strategy):
 
 
 @dataclass(frozen=True)
-class AdaptiveRoundRobin(Strategy):
+class AdaptiveRoundRobin(_FromPool):
     """Take every object as head in turn, with the pair that is most informative about all three (ARR, as in salmon).
 
     The information in an answer is measured by the uncertainty of the map, as in `Adaptive`.
@@ -191,9 +197,6 @@ class AdaptiveRoundRobin(Strategy):
     pool: int = 1000
     name = "arr"
 
-    def __post_init__(self) -> None:
-        whole("pool", self.pool)
-
     def questions(self, board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:
         for head in _heads_in_turn(board, rng):
             candidates = board.supply.about(head, self.pool, rng)
@@ -201,7 +204,7 @@ class AdaptiveRoundRobin(Strategy):
 
 
 @dataclass(frozen=True)
-class Adaptive(Strategy):
+class Adaptive(_FromPool):
     """Ask the question, among many candidates, that is most informative about its three objects.
 
     In the current map each object has a position and a covariance. These determine the mean and the variance of the
@@ -222,9 +225,6 @@ class Adaptive(Strategy):
 
     pool: int = 3000
     name = "adaptive"
-
-    def __post_init__(self) -> None:
-        whole("pool", self.pool)
 
     def questions(self, board: Board, rng: np.random.Generator) -> Iterator[np.ndarray]:
         while board.supply.n_left:

@@ -33,6 +33,8 @@ _ZERO, _MOST_NULL = 1e-9, 30
 #: norm, later this multiple of the mean of those removed, if the shift differs from that by more than this factor.
 _SHIFT_PER_NORM = 0.07
 _SHIFT_PER_EIGENVALUE, _AWAY = 2.0, 4.0
+#: removing an eigenvalue of this multiple of the shift costs the resolvent too many digits
+_LOSSY = 50.0
 #: smallest shift, as a share of the mean of the diagonal: steps may be tiny, and a singular kernel has no inverse
 _LEAST_SHIFT = 1e-5
 #: the inverse is used until a step would shrink the determinant to this share, or an entry of the inverse exceeds this
@@ -141,7 +143,7 @@ class FullKernel:
 
     @classmethod
     def start(cls, kernel: np.ndarray, skip: str) -> FullKernel:
-        """Begin with a PSD matrix, which is not copied; `skip` is "local", "bound" or "never"."""
+        """Start with a PSD matrix, which is not copied; `skip` is "local", "bound" or "never"."""
         n = len(kernel)
         values = _eigenvalues(kernel)
         lowest = float(values[0])
@@ -178,12 +180,10 @@ class FullKernel:
         else:
             if isinstance(self.certificate, Slack):
                 self.certificate = None  # it does not hold for a projected kernel
-            if len(self.matrix.base) < _FEW or self.low.crowded:
+            if len(self.matrix.base) < _FEW or self._crowded(norm):
                 self._project_whole(rows, block)
-                return
-            if self.shift == 0:
-                self.shift = max(_SHIFT_PER_NORM * norm, _LEAST_SHIFT * self.scale)
-            self._project(Answer(rows, block))
+            else:
+                self._project(Answer(rows, block))
 
     def grow(self, count: int, diagonal: float) -> None:
         """Add objects that are similar to no other yet."""
@@ -194,7 +194,7 @@ class FullKernel:
         if self.resolvent is not None:
             self.resolvent = self._ready_resolvent().grown(count, 1 / (diagonal + self.shift))
         self.matrix = self.matrix.grown(count, diagonal)
-        self.low = self.low.grown(count)
+        self.low = self.low.grown(count, diagonal)
 
     def multiply(self, factor: float) -> None:
         """K <- factor K."""
@@ -249,6 +249,14 @@ class FullKernel:
         if self.low.crowded and self.n_projections % _CHECK_EVERY == 0:
             self.low.crowded = _many_null(_eigenvalues(kernel))  # answers fill a null space
 
+    def _crowded(self, norm: float) -> bool:
+        """Return whether the low space is too small for all null directions; fill it if it is empty."""
+        if self.low.size == 0 and not self.low.crowded:
+            if self.shift == 0:
+                self.shift = max(_SHIFT_PER_NORM * norm, _LEAST_SHIFT * self.scale)
+            self.low.fill(self.matrix.dense(), LOW * self.shift)
+        return self.low.crowded
+
     def _project(self, answer: Answer) -> None:
         resolvent = self._ready_resolvent()
         rows, block = answer.rows, answer.block
@@ -281,7 +289,9 @@ class FullKernel:
         _follow(self.resolvent, columns, change, np.vstack([columns[rows], vector @ columns]))
         self.matrix.add(vector[:, None], np.array([[size]]))
         self.low.lift(size, vector, pair.coordinates)
-        if self.n_negative % _CHECK_EVERY == 0:
+        if size > _LOSSY * self.shift:
+            self._begin_again(size / _AWAY)
+        elif self.n_negative % _CHECK_EVERY == 0:
             self._check(vector)
 
     def _check(self, vector: np.ndarray) -> None:
@@ -292,8 +302,11 @@ class FullKernel:
         fitting = max(_SHIFT_PER_EIGENVALUE * self.removed / _CHECK_EVERY, _LEAST_SHIFT * self.scale)
         self.removed = 0.0
         if worn or not fitting / _AWAY < self.shift < fitting * _AWAY:
-            self.resolvent, self.unseen, self.shift = None, [], fitting
-            self.low = LowSpace.empty(len(self.matrix.base))
+            self._begin_again(fitting)
+
+    def _begin_again(self, shift: float) -> None:
+        self.resolvent, self.unseen, self.shift = None, [], shift
+        self.low = LowSpace.empty(len(self.matrix.base))
 
     def _ready_resolvent(self) -> Symmetric:
         if self.resolvent is None:

@@ -51,9 +51,10 @@ class LowSpace:
     image: np.ndarray
     gram: np.ndarray
     size: int = 0
-    #: eigenvalues outside the basis are above this, as far as known
+    #: K outside the basis is at least this. That holds because `fill` begins with all low eigenvectors of K: steps and
+    #: projections only change K within the basis.
     rest: float = 0.0
-    #: whether null directions had to be left out: then nothing is known of the rest, and the basis is of no use
+    #: whether null directions had to be left out: then there is no bound on the rest, and the basis cannot be used
     crowded: bool = False
     #: clear-outs since the image was recomputed
     age: int = 0
@@ -76,6 +77,22 @@ class LowSpace:
         """Return a space without directions, over n objects."""
         room = min(n, _KEPT + _BETWEEN) + _STEP
         return cls(np.zeros((n, room), order="F"), np.zeros((n, room), order="F"), np.zeros((room, room)))
+
+    def fill(self, matrix: np.ndarray, low: float) -> None:
+        """Begin again with the eigenvectors of a matrix whose eigenvalues are below `low`, by LAPACK."""
+        values, vectors = _lowest(matrix, _KEPT + 1)
+        kept = self._keep(values, low)
+        self.basis[:, :kept], self.image[:, :kept] = vectors[:, :kept], vectors[:, :kept] * values[:kept]
+        self.age = 0
+
+    def _keep(self, values: np.ndarray, low: float) -> int:
+        """Make room for the eigenvectors with values below `low`, at least one; return their number."""
+        kept = int(np.clip(np.sum(values < low), 1, _KEPT))
+        self.gram[:] = 0
+        self.gram[range(kept), range(kept)] = values[:kept]
+        self.size, self.rest = kept, float(min(low, values[kept] if kept < len(values) else low))
+        self.crowded = self.rest < _NULL * low
+        return kept
 
     def change(self, rows: np.ndarray, block: np.ndarray) -> None:
         """Follow K -> K - block over these rows."""
@@ -137,13 +154,9 @@ class LowSpace:
             return
         size = self.size
         values, vectors = np.linalg.eigh(self.gram[:size, :size])
-        kept = int(np.clip(np.sum(values < low), 1, _KEPT))
+        kept = self._keep(values, low)
         for held in (self.basis, self.image):
             held[:, :kept] = held[:, :size] @ vectors[:, :kept]
-        self.gram[:] = 0
-        self.gram[range(kept), range(kept)] = values[:kept]
-        self.size, self.rest = kept, float(min(low, values[kept] if kept < size else low))
-        self.crowded = self.rest < _NULL * low
         self.age += 1
         if self.age == _RENEW_EVERY:
             self._renew(kernel)
@@ -157,14 +170,14 @@ class LowSpace:
         self.gram[: self.size, : self.size] = (gram + gram.T) / 2
         self.age = 0
 
-    def grown(self, count: int) -> LowSpace:
-        """Return the same directions among `count` more objects."""
+    def grown(self, count: int, diagonal: float) -> LowSpace:
+        """Return the same directions among `count` more objects, which are similar to no other."""
         larger = LowSpace.empty(len(self.basis) + count)
         size = min(self.size, larger.basis.shape[1] - _STEP)
         larger.basis[: len(self.basis), :size] = self.basis[:, :size]
         larger.image[: len(self.basis), :size] = self.image[:, :size]
         larger.gram[:size, :size] = self.gram[:size, :size]
-        larger.size, larger.rest, larger.crowded = size, self.rest, self.crowded
+        larger.size, larger.rest, larger.crowded = size, min(self.rest, diagonal), self.crowded
         return larger
 
 
@@ -175,8 +188,6 @@ class Eigenpair:
     value: float
     vector: np.ndarray
     coordinates: np.ndarray
-    #: the true eigenvalue is at most this much smaller
-    error: float
     products: int
 
 
@@ -195,11 +206,17 @@ def lowest_of(matrix: np.ndarray) -> tuple[float, np.ndarray]:
     >>> lowest_of(np.diag([2.0, 1.0]))[0]
     1.0
     """
+    values, vectors = _lowest(matrix, 1)
+    return float(values[0]), vectors[:, 0]
+
+
+def _lowest(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest eigenvalues, in ascending order, and their vectors."""
     with threads_for(len(matrix)):
-        values, vectors = eigh(matrix, subset_by_index=(0, 0), check_finite=False)
+        values, vectors = eigh(matrix, subset_by_index=(0, min(count, len(matrix)) - 1), check_finite=False)
     if not len(values) or not np.isfinite(values[0]):  # LAPACK finds none if there is a NaN
         raise np.linalg.LinAlgError("the kernel holds numbers that are not finite")
-    return float(values[0]), vectors[:, 0]
+    return values, vectors
 
 
 def smallest_eigenpair(
@@ -230,9 +247,9 @@ def smallest_eigenpair(
         astray = max(-value, 0.0) * np.sqrt(error / gap)
         below = max(error, _below_zero(astray, rest))
         if below <= max(tolerance, 0.1 * value) and astray <= _ASTRAY * tolerance:
-            return Eigenpair(float(value), vector, coordinates, error, products)
+            return Eigenpair(float(value), vector, coordinates, products)
         if low.size in (size, low.basis.shape[1]):  # the last product brought nothing new, or no room is left
-            return _from_scratch(low, kernel, answer, products)
+            return _from_scratch(low, kernel, shift, answer, products)
         size = low.size
         direction = resolvent.times(residual)
         length = np.linalg.norm(direction)
@@ -246,15 +263,14 @@ def _below_zero(astray: float, rest: float) -> float:
     return 2 * astray**2 / (rest + np.hypot(rest, 2 * astray)) if astray > 0 else 0.0
 
 
-def _from_scratch(low: LowSpace, kernel: Symmetric, answer: Answer, products: int) -> Eigenpair:
-    """Return the smallest eigenpair by LAPACK; the low space then holds nothing else."""
+def _from_scratch(low: LowSpace, kernel: Symmetric, shift: float, answer: Answer, products: int) -> Eigenpair:
+    """Return the smallest eigenpair by LAPACK, from which the low space begins again."""
     changed = kernel.dense().copy()
     changed[answer.rows[:, None], answer.rows] -= answer.block
-    value, vector = lowest_of(changed)
-    low.size, low.rest = 0, 0.0
-    low.gram[:] = 0
-    low._append(vector, value * vector)
-    return Eigenpair(value, vector, np.ones(1), 0.0, products)
+    low.fill(changed, LOW * shift)
+    first = np.zeros(low.size)
+    first[0] = 1
+    return Eigenpair(float(low.gram[0, 0]), low.basis[:, 0].copy(), first, products)
 
 
 def _around(kernel: Symmetric, shift: float, answer: Answer) -> tuple[np.ndarray, np.ndarray]:

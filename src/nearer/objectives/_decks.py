@@ -1,8 +1,8 @@
 """Decks: the rows of one class copied out in the order of the walk, so that memory is read from front to back.
 
 Rows in shuffled order lie anywhere in memory, and every step would wait for them; side by side, the processor
-fetches them ahead. A row is copied once, when the stage that first uses it begins. What a deck takes is bounded:
-where a class is larger, a window of its rows is walked several times and the next one copied over it.
+prefetches them. A row is copied once, when the stage that first uses it begins. The size of a deck is bounded: if a
+class is larger, a window of its rows is walked several times before the next window replaces it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Deck:
     """Rows of one class in order.
 
     `show(count)` makes it hold the first `count` rows of the list, or a window of them; `arrays` are what the loops
-    walk over, and `visits_left` is how many steps they may make before `visited` has to be told of them.
+    walk over, and `visits_left` is how many steps they may make before the next call of `visited`.
     """
 
     arrays: tuple[np.ndarray, ...]
@@ -56,11 +56,11 @@ class Deck:
 
     @property
     def visits_left(self) -> int | None:
-        """Steps until the next window is due; None where there is only one."""
+        """Return the number of steps until the next window is due; None if there is only one."""
         return None if self._count <= self._most else max(REUSES * self.size - self._visits, 1)
 
     def visited(self, steps: int) -> bool:
-        """Count steps; return whether another window has come."""
+        """Count steps; return whether the window was replaced."""
         if self._count <= self._most:
             return False
         self._visits += steps
@@ -70,7 +70,7 @@ class Deck:
         return True
 
     def _window(self, begin: int) -> None:
-        # windows of equal size: rows of a small last one would meet each other too often
+        # windows of equal size: rows of a small last window would meet each other too often
         length = -(-self._count // -(-self._count // self._most))
         rows = self._rows[begin : min(begin + length, self._count)]
         self._load(0, rows)

@@ -18,7 +18,7 @@ _COLUMNS = 64
 class Design:
     """X as given, float64 or float32, dense or CSR; all products are float64.
 
-    Single precision is kept in memory and widened piece by piece: sums over 10^5 rows need the other digits.
+    Single precision is kept in memory and converted block by block: sums over 10^5 rows need double precision.
     """
 
     def __init__(self, X: Any):
@@ -32,26 +32,26 @@ class Design:
         self._widen = isinstance(self.X, np.ndarray) and self.X.dtype == np.float32
 
     def times(self, v: np.ndarray) -> np.ndarray:
-        """X v."""
+        """Return X v."""
         if not self._widen:
             return self.X @ v
         return np.concatenate([rows @ v for _, rows in self._pieces()])
 
     def back(self, a: np.ndarray) -> np.ndarray:
-        """Xᵀ a, for a vector or for the columns of a matrix."""
+        """Return Xᵀ a, for a vector or for the columns of a matrix."""
         if not self._widen:
             return self.X.T @ a
         return np.sum([rows.T @ a[part] for part, rows in self._pieces()], axis=0)
 
     def columns(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Dense pieces of some columns each."""
+        """Yield dense blocks of columns."""
         for start in range(0, self.n_features, _COLUMNS):
             part = slice(start, min(start + _COLUMNS, self.n_features))
             piece = self.X[:, part]
             yield part, (piece if isinstance(piece, np.ndarray) else piece.toarray()).astype(np.float64)
 
     def variances(self, weights: np.ndarray) -> np.ndarray:
-        """Weighted variance of every column."""
+        """Return the weighted variance of every column."""
         weights = weights / weights.sum()
         mean = self.back(weights)
         if isinstance(self.X, np.ndarray):
@@ -59,7 +59,7 @@ class Design:
         return np.maximum(self.X.multiply(self.X).T @ weights - mean**2, 0.0)
 
     def _pieces(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """Rows in double precision, some at a time."""
+        """Yield blocks of rows in double precision."""
         step = max(1, _CHUNK // self.n_features)
         for start in range(0, self.n_samples, step):
             part = slice(start, start + step)

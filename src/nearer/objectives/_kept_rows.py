@@ -1,4 +1,4 @@
-"""Rows kept of a stream, so that those of a chunk find partners among all that went before."""
+"""Rows kept from a stream, as partners for the rows of later chunks."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from scipy import sparse
 
 from nearer.objectives.pair_rows import Pairs
 
-#: classes of which rows are kept, and the arrays of such rows where they are sparse
+#: classes of which rows are kept, and the arrays of such rows if they are sparse
 SIDES = ("positive", "negative")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 _PARTS = SPARSE_PARTS[:-1]
 
 
 class Reservoir:
-    """An equally likely choice of `size` of the rows of each class seen so far.
+    """A uniform random sample of `size` rows of each class seen so far.
 
     >>> kept = Reservoir(2)
     >>> kept.add(Pairs(np.eye(4), np.array([0, 1]), np.array([2, 3])), np.random.default_rng(0))
@@ -91,12 +91,12 @@ class Reservoir:
         if len(rows) == 0:
             return
         held = self.count(side)
-        # which of the rows, kept ones first and then those of the chunk, ends in each place
+        # the row that ends in each place; kept rows are numbered first, then those of the chunk
         places = np.concatenate([np.arange(held), np.full(self.size - held, -1)])
         numbers = self.seen[side] + np.arange(len(rows))
         slots = np.where(numbers < self.size, numbers, rng.integers(0, numbers + 1))
         inside = slots < self.size
-        places[slots[inside]] = held + np.flatnonzero(inside)  # the last to ask for a place has it
+        places[slots[inside]] = held + np.flatnonzero(inside)  # the last row to claim a place gets it
         places = places[places >= 0]
         self.seen[side] += len(rows)
         chosen = X[rows[places[places >= held] - held]]

@@ -1,4 +1,4 @@
-"""Which samples make pairs: labels and groups taken apart into problems of two sides each."""
+"""Which samples make pairs: labels and groups split into two-sided problems."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Layer:
     weights: np.ndarray
 
     def sides(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Values of the upper and of the lower samples."""
+        """Return the values of the upper and of the lower samples."""
         return values[: self.n_upper], values[self.n_upper :]
 
     def block_sums(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -42,10 +42,10 @@ class PairSums(ABC):
 
     @abstractmethod
     def first(self, layer: Layer, scores: np.ndarray) -> OverPairs:
-        """Loss and slopes."""
+        """Return loss and slopes."""
 
     def second(self, layer: Layer, scores: np.ndarray) -> Curvature:
-        """Second derivatives, where there are any."""
+        """Return second derivatives, if the loss has them."""
         raise AttributeError("the loss has no second derivative")
 
 
@@ -131,7 +131,7 @@ class SmoothHingeSums(PairSums):
 
 @dataclass(frozen=True)
 class EveryPair(PairSums):
-    """Any loss, pair by pair, some thousand pairs at a time."""
+    """Any loss, pair by pair, in blocks of a few thousand pairs."""
 
     loss: MarginLoss
     visits_pairs = True
@@ -158,7 +158,7 @@ class EveryPair(PairSums):
         return Curvature(float(partners[: layer.n_upper].sum()), product)
 
     def _coupled(self, layer: Layer, scores: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """For every sample the sum over its pairs of `curvature * partner's z`."""
+        """Return for every sample the sum over its pairs of `curvature * partner's z`."""
         out = np.zeros(len(scores))
         for upper, lower in _chunks(layer):
             curvature = self.loss.second_derivative(scores[upper, None] - scores[lower])
@@ -169,7 +169,7 @@ class EveryPair(PairSums):
 
 
 def pair_sums(loss: MarginLoss) -> PairSums:
-    """The quickest way to sum a loss over all pairs."""
+    """Return the fastest way to sum a loss over all pairs."""
     if isinstance(loss, SmoothHingeLoss):
         return SmoothHingeSums(loss.width)
     quick = {SquareLoss: SquareSums, HingeLoss: HingeSums, SquaredHingeLoss: SquaredHingeSums}
@@ -177,7 +177,7 @@ def pair_sums(loss: MarginLoss) -> PairSums:
 
 
 def _chunks(layer: Layer) -> Iterator[tuple[slice, slice]]:
-    """All pairs, as rectangles of upper and lower samples."""
+    """Yield all pairs, as rectangles of upper and lower samples."""
     upper, lower = (np.bincount(side, minlength=layer.n_blocks) for side in layer.sides(layer.blocks))
     ends, lower_ends = np.cumsum(upper), layer.n_upper + np.cumsum(lower)
     for block in range(layer.n_blocks):

@@ -1,4 +1,4 @@
-"""The walk over pairs: the one place that knows which loop goes over which rows."""
+"""The walk over pairs: the one place that chooses the loop for the rows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Walker:
     ) -> tuple[int, float]:
         """Make one step per pair of these rows, or of these rows of another dense X; return as `steps`."""
         self._shown = (first, second)
-        self._cursors[:] = 0  # both lists from their start: what is drawn together is met together
+        self._cursors[:] = 0  # both lists from their start, so pairs stay as they were drawn
         if X is not None:
             self._matrix = (X,)
         return len(first), self._walk(len(first), rule)
@@ -91,7 +91,7 @@ class Walker:
         return dense_steps(*first, *second, *arguments)
 
     def _walk_plainly(self, first: Any, second: Any, how: Any, rule: np.ndarray) -> float:
-        """A user's own loss has no compiled twin."""
+        """Run a user's own loss, which has no compiled version."""
         weights = self.weights
         weights.sync()
         arguments: tuple[Any, ...] = (*how, self._loss, rule, weights.v, weights.lag, weights.held)

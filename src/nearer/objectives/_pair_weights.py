@@ -1,4 +1,4 @@
-"""Weights on their way through the loops, their lazy average, and the rule of the steps."""
+"""Weights during optimisation, their lazy average, and the rule of the steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_STEPS = 4096
 
 
 class LinearWeights:
-    """Weights w = scale * v and the lazy average of what they were; see `nearer._compiled.pairwise`.
+    """Weights w = scale * v and the lazy average of their iterates; see `nearer._compiled.pairwise`.
 
     The loops over sparse rows hold the same numbers in a table, one row per feature; `sync` copies them back.
     """
@@ -33,7 +33,7 @@ class LinearWeights:
         return cls(w.copy(), np.zeros_like(w), np.array([1.0, 0.0, 0.0, 0.0]), w)
 
     def in_table(self) -> None:
-        """Hold the numbers as the loops over sparse rows want them."""
+        """Store the numbers in the layout of the loops over sparse rows."""
         self._table = np.zeros((len(self.v), 3))
         self.replaced()
 
@@ -53,7 +53,7 @@ class LinearWeights:
             self.v[:], self.lag[:] = self._table[:, 0], self._table[:, 1]
 
     def replaced(self) -> None:
-        """Take note that v and lag were changed from outside."""
+        """Update the table after v and lag were changed elsewhere."""
         if self._table is not None:
             self._table[:, 0], self._table[:, 1] = self.v, self.lag
 
@@ -98,7 +98,7 @@ def length_of(rule: np.ndarray) -> float:
 
 
 def add_distances(numbers: dict[str, float], mean: float, count: int) -> None:
-    """Add to the account of how far apart the rows of a pair are: a mean squared distance, and of how many pairs."""
+    """Add the mean squared distance of `count` pairs to the running mean."""
     numbers["distance"] = numbers.get("distance", 0.0) + mean * count
     numbers["distances"] = numbers.get("distances", 0.0) + count
 
@@ -106,5 +106,5 @@ def add_distances(numbers: dict[str, float], mean: float, count: int) -> None:
 def floor_of(numbers: dict[str, float], loss: MarginLoss, factor: float) -> float:
     """Return the floor of the steps: `factor` * mean squared distance of a pair * largest curvature of the loss."""
     spread = numbers.get("distance", 0.0) / max(numbers.get("distances", 0.0), 1)
-    # rows that are all equal teach nothing, at any length of step
+    # equal rows have no gradient, whatever the step
     return factor * step_curvature(loss) * spread if spread > 0 else 1.0

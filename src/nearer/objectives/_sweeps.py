@@ -13,10 +13,10 @@ class Sweep:
     """The samples of a layer in order of `place`: the score, less `margin` for upper samples.
 
     A pair falls short of the margin by the place of its lower sample minus that of its upper one, if that is positive:
-    if the upper sample comes first. What is asked of pairs are thus running sums. Those of distances grow from place
-    to place by the gap times what came before: all terms are positive, nothing cancels.
+    if the upper sample comes first. Sums over pairs are thus running sums. Those of distances grow from place to place
+    by the gap times the weight before it: all terms are positive, so nothing cancels.
 
-    What the methods give is in this order; `back` restores that of the layer.
+    The methods return values in this order; `back` restores the order of the layer.
     """
 
     def __init__(self, layer: Layer, scores: np.ndarray, margin: float):
@@ -33,41 +33,41 @@ class Sweep:
             self.gaps[self._edges[0][1:] - 1] = 0.0
 
     def back(self, values: np.ndarray) -> np.ndarray:
-        """Values in the order of the layer."""
+        """Return values in the order of the layer."""
         out = np.empty_like(values)
         out[self.order] = values
         return out
 
     @cached_property
     def before(self) -> np.ndarray:
-        """Weight of the upper samples before each place: of the partners that a lower sample there is too close to."""
+        """Return the weight of the upper samples before each place: partners too close to a lower sample there."""
         return self._from_left(self.upper)
 
     @cached_property
     def after(self) -> np.ndarray:
-        """Weight of the lower samples after each place."""
+        """Return the weight of the lower samples after each place."""
         return self._from_right(self.lower)
 
     @cached_property
     def distance_before(self) -> np.ndarray:
-        """Weighted sum of the distances to the upper samples before each place."""
+        """Return the weighted sum of the distances to the upper samples before each place."""
         return self._from_left(_late(self.gaps * self.before[:-1]))
 
     @cached_property
     def distance_after(self) -> np.ndarray:
-        """Weighted sum of the distances to the lower samples after each place."""
+        """Return the weighted sum of the distances to the lower samples after each place."""
         return self._from_right(_early(self.gaps * self.after[1:]))
 
     @cached_property
     def squares_before(self) -> np.ndarray:
-        """Weighted sum of the squared distances to the upper samples before each place."""
+        """Return the weighted sum of the squared distances to the upper samples before each place."""
         growth = self.gaps * (2 * self.distance_before[:-1] + self.gaps * self.before[:-1])
         return self._from_left(_late(growth))
 
     def laplacian(self, z: np.ndarray) -> np.ndarray:
-        """For every sample the weighted sum of `own z - partner's z` over its pairs that are too close.
+        """Return for every sample the weighted sum of `own z - partner's z` over its pairs that are too close.
 
-        z and result in the order of the layer.
+        z and the result are in the order of the layer.
         """
         z = z[self.order]
         lower = self.lower * (z * self.before - self._from_left(self.upper * z))

@@ -50,6 +50,13 @@ class WithPrecision(WithGradient, Protocol):
         """The precision of the parameters."""
 
 
+class WithInitial(Objective, Protocol):
+    """An objective that knows where to start."""
+
+    def initial(self, rng: np.random.Generator) -> np.ndarray:
+        """Return the parameters of a model that has learned nothing."""
+
+
 class Shuffled(Protocol):
     """The terms of an objective in random order."""
 

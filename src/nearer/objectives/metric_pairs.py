@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from nearer._compiled import pairwise_metric_reference as reference
-from nearer._compiled.pairwise_reference import COUNT, MASS, SCALE, TOTAL
+from nearer._compiled.pairwise_reference import COUNT
 from nearer.errors import InputError
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
-from nearer.objectives._pair_weights import block_length
+from nearer.objectives._pair_weights import LinearWeights, block_length
 from nearer.objectives.pair_rows import LazyRows, Pairs, sparse_arrays
 from nearer.objectives.pair_sources import Source
 from nearer.objectives.stochastic_pairs import PROBED, DrawnObjective, DrawnWalk
@@ -28,38 +28,28 @@ from nearer.objectives.stochastic_pairs import PROBED, DrawnObjective, DrawnWalk
 USUAL_COMPONENTS = 32
 
 
-class MetricWeights:
+class MetricWeights(LinearWeights):
     """V, the threshold, and the lazy averages of both; see `nearer._compiled.pairwise_metric`."""
 
     def __init__(self, arrays: dict[str, np.ndarray], x: np.ndarray, width: int):
-        self._fallback = x
         if "v" not in arrays:
             v = np.ascontiguousarray(x[:-1].reshape(width, -1))
             arrays = {"v": v, "lag": np.zeros_like(v), "held": np.array([1.0, 0.0, 0.0, 0.0])}
             arrays["threshold"] = np.array([x[-1], x[-1]])
-        self.v, self.lag, self.held = arrays["v"].copy(), arrays["lag"].copy(), arrays["held"].copy()
+        super().__init__(arrays["v"].copy(), arrays["lag"].copy(), arrays["held"].copy(), x)
         self.threshold = arrays["threshold"].copy()
 
     def stored(self) -> dict[str, np.ndarray]:
-        """Return the arrays to continue with."""
-        return {"v": self.v, "lag": self.lag, "held": self.held, "threshold": self.threshold}
+        return {**super().stored(), "threshold": self.threshold}
 
     def last(self) -> np.ndarray:
         """Return the latest V and threshold, as one vector."""
-        return np.append(self.held[SCALE] * self.v, self.threshold[0])
+        return np.append(super().last(), self.threshold[0])
 
     def average(self) -> np.ndarray:
-        """Return their average since it began; before that, what was there."""
-        if self.held[COUNT] == 0:
-            return self._fallback.copy()
-        mean = (self.held[MASS] * self.v - self.lag) / self.held[TOTAL]
-        return np.append(mean, self.threshold[1])
-
-    def restart_average(self) -> None:
-        """Restart the average; the old one stays the answer until there is a new one."""
-        self._fallback = self.average()
-        self.lag[:] = 0.0
-        self.held[MASS] = self.held[TOTAL] = self.held[COUNT] = 0.0
+        """Return their average since it began; before its first iterate, the answer so far."""
+        mean = super().average()
+        return mean if self.held[COUNT] == 0 else np.append(mean, self.threshold[1])
 
 
 class MetricPairs(DrawnObjective):

@@ -1,8 +1,8 @@
-"""Columns in units of their own: what they are measured from, how large their numbers are, and what to divide by.
+"""Offsets and scales of columns: what to subtract, how large the numbers are, and what to divide by.
 
-What a column is measured from cancels in a pair, and so do units once columns are divided by their sizes. Learning
-still depends on both unless they are taken out first: steps go as far in a column as its numbers are large, the L2
-term compares weights that have units, and digits are lost where numbers are large compared with their differences.
+The offset of a column cancels in a pair, and so does its unit once the column is divided by its size. Learning still
+depends on both unless they are removed first: steps are longer in columns with larger numbers, the L2 term compares
+weights that have units, and digits are lost if numbers are large compared with their differences.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def check_scale(value: Any) -> None:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of some rows look like.
+    """Statistics of the columns of some rows.
 
     Attributes
     ----------
@@ -53,21 +53,21 @@ class Columns:
 
     @property
     def is_table(self) -> bool:
-        """Whether most numbers say something, as in a table of measurements: columns then have units of their own."""
+        """Return whether most numbers differ from the median, as in measurements: columns then have their own units."""
         return self.filled > 0.5
 
     @property
     def are_apart(self) -> bool:
-        """Whether columns differ in size by both measures: those alike by either share a unit."""
+        """Return whether columns differ in size by both measures: columns similar by either share a unit."""
         return _are_apart(self.sizes) and _are_apart(self.spreads)
 
     @property
     def are_far(self) -> bool:
-        """Whether differences of rows lose digits to what both have in common."""
+        """Return whether differences of rows lose digits because the rows are far from 0."""
         return bool(np.linalg.norm(self.usual) > _FAR * np.linalg.norm(self.spreads))
 
     def divided_by(self, scales: np.ndarray | None) -> Columns:
-        """The same columns divided by scales."""
+        """Return the statistics of the columns divided by scales."""
         if scales is None:
             return self
         return Columns(self.usual / scales, self.sizes / scales, self.spreads / scales, self.filled)
@@ -91,7 +91,7 @@ def columns_of(X: Any) -> Columns:
 
 
 def _usual(sample: Any) -> np.ndarray:
-    """Medians, of an odd number of rows: one of the column's own numbers, so that equal ones differ by exactly 0."""
+    """Return medians of an odd number of rows: numbers of the column itself, so equal ones differ by exactly 0."""
     sample = sample[: sample.shape[0] - 1 + sample.shape[0] % 2]
     if not sparse.issparse(sample):
         return np.median(sample, axis=0).astype(np.float64)
@@ -104,7 +104,7 @@ def _usual(sample: Any) -> np.ndarray:
 
 
 def _distances(X: Any, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean squared distance of each column from its usual number, and the share of numbers that differ from it."""
+    """Return each column's mean squared distance from its usual number, and the share of numbers that differ."""
     n, d = X.shape
     if not sparse.issparse(X):
         away = X - usual.astype(X.dtype)
@@ -118,7 +118,7 @@ def _distances(X: Any, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rare_distances(X: Any, columns: np.ndarray, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`_distances` of some columns of all rows, some at a time."""
+    """Return `_distances` of some columns over all rows, computed in blocks of columns."""
     squares, shares = np.zeros(len(columns)), np.zeros(len(columns))
     at_once = X.shape[1] if sparse.issparse(X) else _COLUMNS_AT_ONCE
     for start in range(0, len(columns), at_once):
@@ -132,20 +132,20 @@ def _dense(X: Any, columns: np.ndarray) -> np.ndarray:
 
 
 def sample_of(X: Any) -> Any:
-    """Some rows from all over a matrix."""
+    """Return up to 1,000 rows, evenly spaced over a matrix."""
     return X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE)).astype(int)]
 
 
 def scales_of(columns: Columns, scale: bool | str, one_unit: bool = False) -> np.ndarray | None:
-    """What to divide the columns by, or None to leave them as they are.
+    """Return what to divide the columns by; None leaves them unchanged.
 
-    "auto" divides the columns of a table, and others where they are apart. Where most numbers are the usual one, as in
-    texts, sizes that are alike say something: rare words weigh more.
+    "auto" divides the columns of a table, and other columns if their sizes differ widely. If most numbers are the usual
+    one, as in texts, moderate differences carry information: rare words weigh more.
 
     Parameters
     ----------
     one_unit : bool
-        Whether the columns share a unit for all that is known: "auto" then divides only where they are apart.
+        Whether the columns may share a unit: "auto" then divides only if their sizes differ widely.
 
     Examples
     --------
@@ -166,21 +166,21 @@ def _are_apart(sizes: np.ndarray) -> bool:
 
 
 def shift_of(columns: Columns, always: bool) -> np.ndarray | None:
-    """What to subtract from the columns, always or only where they are far from 0; None to leave them."""
+    """Return what to subtract from the columns, always or only if they are far from 0; None leaves them unchanged."""
     return columns.usual if (always or columns.are_far) and columns.usual.any() else None
 
 
 def length_of_rows(columns: Columns, scale: bool | str) -> float:
-    """The unit that the L2 term measures weights in: 1 for columns of size 1, otherwise the usual length of a row."""
+    """Return the unit of weights in the L2 term: 1 for columns of size 1, otherwise the typical length of a row."""
     total = float(np.linalg.norm(columns.spreads))
     return 1.0 if scale is False or columns.is_table or total == 0 else total
 
 
 def moved(X: Any, shift: np.ndarray | None, scales: np.ndarray | None) -> Any:
-    """The columns less their shifts and divided by their scales, in the precision that they have.
+    """Subtract the shifts from the columns and divide by the scales, in the precision of X.
 
-    A sparse matrix stays one: columns are shifted only where more than half of them is stored, so that at most twice
-    as many numbers are stored afterwards.
+    A sparse matrix stays sparse: only columns that are more than half full are shifted, so the number of stored entries
+    at most doubles.
     """
     if sparse.issparse(X):
         return _moved_sparse(X, shift, scales)

@@ -1,4 +1,4 @@
-"""What users give to the estimators of pairs, checked: rows, labels, groups."""
+"""Check the input of the estimators of pairs: rows, labels, groups."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from nearer._utils.tables import finite_rows, labels_of_one_kind, naming_cells, 
 from nearer.errors import InputError
 
 _BLOCK = 1000
-#: sizes of the largest number of all rows between which squares, and their sums, are numbers too
+#: bounds on the largest absolute value of all rows: squares and their sums neither overflow nor vanish in between
 _LARGEST, _SMALLEST = 1e150, 1e-120
 
 
 def checked_rows(estimator: Any, X: Any, reset: bool = False) -> Any:
-    """Rows as floats, dense or CSR."""
+    """Return rows as floats, dense or CSR."""
     return finite_rows(_validated(estimator, X, "no_validation", reset))
 
 
 def checked_data(
     estimator: Any, X: Any, y: Any, reset: bool = False, learned: bool = False
 ) -> tuple[Any, np.ndarray]:
-    """Rows as floats, dense or CSR, and their labels; with `reset` the estimator takes note of its features.
+    """Return rows as floats, dense or CSR, and their labels; with `reset` the estimator records its features.
 
-    `learned` says that the rows are to learn from: squares of their numbers are needed then.
+    With `learned` the rows are to be learned from, so their squares must be finite.
     """
-    if y is not None and not callable(getattr(estimator, "pair", None)):  # a function may take any labels
+    if y is not None and not callable(getattr(estimator, "pair", None)):  # a function may accept any labels
         y = labels_of_one_kind(y, "y", "leave out rows without a label")
     X, y = _validated(estimator, X, y, reset)
     X = finite_rows(X)
@@ -72,7 +72,7 @@ def _validated(estimator: Any, X: Any, y: Any, reset: bool) -> Any:
 
 
 def binary_classes(y: np.ndarray, remedy: str = "give rows of both") -> np.ndarray:
-    """The two classes of labels, in order."""
+    """Return the two classes of labels, sorted."""
     from sklearn.utils.multiclass import check_classification_targets
 
     try:
@@ -96,7 +96,7 @@ def binary_classes(y: np.ndarray, remedy: str = "give rows of both") -> np.ndarr
 
 
 def two_classes(classes: Any) -> np.ndarray:
-    """What a user says the classes are."""
+    """Return the classes that the user names, sorted."""
     classes = np.unique(labels_of_one_kind(classes, "classes", "name both classes"))
     if len(classes) != 2:
         raise InputError(f"must name two classes, not {len(classes)}: {_named(classes)}", parameter="classes")
@@ -104,7 +104,7 @@ def two_classes(classes: Any) -> np.ndarray:
 
 
 def classes_of_stream(known: np.ndarray | None, y: np.ndarray, classes: Any) -> np.ndarray:
-    """The classes of a stream: those known since it began, those that a user names, or those of its first rows."""
+    """Return the classes of a stream: those already known, those that the user names, or those of the first rows."""
     if known is None:
         if classes is None:
             return binary_classes(y, "name both by classes=, or begin with rows of both")
@@ -119,7 +119,7 @@ def classes_of_stream(known: np.ndarray | None, y: np.ndarray, classes: Any) -> 
 
 
 def positive_rows(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Which rows are of the second class; refuses labels that are of neither."""
+    """Return which rows are of the second class; refuse labels of neither class."""
     positive = y == classes[1]
     strange = ~(positive | (y == classes[0]))
     if strange.any():
@@ -133,10 +133,10 @@ def positive_rows(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 
 def checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
-    """One group a row."""
+    """Return one group per row, or None."""
     if groups is None:
         return None
-    groups = labels_of_one_kind(groups, "groups", "say of every row which group it is in")
+    groups = labels_of_one_kind(groups, "groups", "give the group of every row")
     if groups.shape != (n_rows,):
         raise InputError(
             f"has shape {groups.shape}, but X has {n_rows} rows: give one group per row", parameter="groups"
@@ -145,7 +145,7 @@ def checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
 
 
 def checked_grades(y: np.ndarray) -> np.ndarray:
-    """Labels that have an order: numbers or booleans."""
+    """Return labels that have an order: numbers or booleans."""
     if y.dtype.kind not in "biuf":
         raise InputError(
             f"pair='ranking' needs grades, numbers of which the higher is better, not labels such as {_named(y[:1])}"
@@ -154,7 +154,7 @@ def checked_grades(y: np.ndarray) -> np.ndarray:
 
 
 def check_not_constant(X: Any) -> None:
-    """Refuse rows that are all alike; most of the time the first few say that they are not."""
+    """Refuse rows that are all equal; usually the first block shows that they differ."""
     first = X[:1].toarray() if sparse.issparse(X) else X[:1]
     for start in range(0, X.shape[0], _BLOCK):
         rows = X[start : start + _BLOCK]

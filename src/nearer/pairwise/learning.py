@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearer.losses.margins import MarginLoss
+from nearer.objectives.base import WithInitial
 from nearer.pairwise.maps import Joined, features_of
 from nearer.pairwise.tasks import Task, TwoClassTask, maker_for
 from nearer.solvers import Budget, Result, Run, Solver, State, minimise
@@ -86,7 +87,7 @@ def _pairs_reach_back(task: Task, X: Any) -> bool:
 
 
 def descend(
-    objective: Any, setting: Setting, rng: np.random.Generator, state: State | None
+    objective: WithInitial, setting: Setting, rng: np.random.Generator, state: State | None
 ) -> tuple[State, Result]:
     """Run the solver from its beginning, or on from a state; return as `learn`."""
     x = objective.initial(rng) if state is None else state.arrays["w"]

@@ -15,19 +15,19 @@ from nearer.errors import InputError
 from nearer.objectives.pair_rows import LazyRows, ready
 from nearer.pairwise._scales import columns_of, length_of_rows, moved, sample_of, scales_of, shift_of
 
-#: features that take more bytes than this are worked out when pairs of them are met, again and again
+#: features that take more bytes than this are recomputed for every block of pairs
 MOST_BYTES = 2**29
 
 
 class RowMap(Protocol):
-    """What makes features of rows, once its numbers are known."""
+    """A fitted map from rows to features."""
 
     @property
     def width(self) -> int:
-        """Columns of the features."""
+        """Return the number of features."""
 
     def __call__(self, X: Any) -> Any:
-        """Features of the rows of X, dense or sparse."""
+        """Return the features of the rows of X, dense or sparse."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Rows:
         return moved(X, self.shift, self.scales)
 
     def for_rows(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of these features as weights of the rows as they are; features run along the last axis."""
+        """Convert weights of these features to weights of the original columns; features run along the last axis."""
         return weights if self.scales is None else weights / self.scales
 
 
@@ -73,7 +73,7 @@ class RandomFourier:
     Parameters
     ----------
     n_components : int
-        Features; the error of a kernel's value is about 1 / sqrt(n_components).
+        Number of features; the error of a kernel value is about 1 / sqrt(n_components).
     gamma : float or "scale"
         Width of the kernel; "scale" is 1 / (number of features * their variance), from up to 1,000 of the rows of a
         fit or of a stream's first chunk. Columns are measured from their medians for that.
@@ -101,7 +101,7 @@ class RandomFourier:
             positive("gamma", self.gamma)
 
     def fit(self, X: Any, rng: np.random.Generator) -> FourierMap:
-        """The map for rows like these."""
+        """Return the map for rows like these."""
         gamma = _usual_gamma(X) if self.gamma == "scale" else float(self.gamma)
         directions = rng.normal(size=(X.shape[1], self.n_components)) * np.sqrt(2 * gamma)
         return FourierMap(directions, rng.uniform(0, 2 * np.pi, self.n_components))
@@ -109,7 +109,7 @@ class RandomFourier:
 
 @dataclass(frozen=True)
 class FourierMap:
-    """`sqrt(2 / D) cos(x W + b)`, in single precision: the error of D random features is larger by far."""
+    """`sqrt(2 / D) cos(x W + b)`, in single precision: the error of D random features is far larger than rounding."""
 
     directions: np.ndarray
     offsets: np.ndarray
@@ -123,7 +123,7 @@ class FourierMap:
         return len(self.offsets)
 
     def after(self, rows: Rows) -> FourierMap:
-        """The map that makes of rows what this one makes of them once they were shifted and divided."""
+        """Return the map that includes the shift and the scales of `rows`."""
         directions = np.ascontiguousarray(rows.for_rows(self.directions.T).T)
         offsets = self.offsets if rows.shift is None else self.offsets - rows.shift @ directions
         return replace(self, directions=directions, offsets=offsets)
@@ -138,7 +138,7 @@ class FourierMap:
 
 @dataclass(frozen=True)
 class Transformed:
-    """What a fitted transformer of scikit-learn makes of the rows, each column less its shift."""
+    """The output of a fitted scikit-learn transformer, each column minus its shift."""
 
     transformer: Any
     width: int
@@ -169,16 +169,16 @@ class Joined:
 
     @property
     def slices(self) -> list[slice]:
-        """The columns of each part."""
+        """Return the columns of each part."""
         ends = np.cumsum([part.width for part in self.parts])
         return [slice(int(end) - part.width, int(end)) for part, end in zip(self.parts, ends, strict=True)]
 
     def scaled(self, scales: np.ndarray) -> Joined:
-        """The same maps with other scales."""
+        """Return the same maps with other scales."""
         return replace(self, scales=scales)
 
     def __call__(self, X: Any) -> Any:
-        # the kind of a numpy number would make single precision double
+        # a numpy scalar would turn single precision into double
         features = [part(X) * float(scale) for part, scale in zip(self.parts, self.scales, strict=True)]
         if all(sparse.issparse(part) for part in features):
             return sparse.hstack(features, format="csr")
@@ -188,27 +188,27 @@ class Joined:
 def fit_map(
     model: Any, X: Any, rng: np.random.Generator, scale: bool | str = False, centred: bool = False
 ) -> RowMap:
-    """The map that a model's name or description stands for.
+    """Fit the map that a model's name or description stands for.
 
     Parameters
     ----------
     model : "linear", "rff", RandomFourier, transformer of scikit-learn, or list of these
-        A list is several kernels whose features stand side by side, each scaled so that the mean squared distance of
-        two rows is 1: weights of kernels then say what they seem to say.
+        The features of the kernels in a list are concatenated, each scaled so that the mean squared distance between
+        two rows is 1. This makes the weights of kernels comparable.
     scale : "auto" or bool
-        Whether to divide each column of X by the size of its numbers first, where all kernels are named ones.
+        Whether to divide each column of X by the size of its numbers first. Applies to "linear" and "rff" only.
     centred : bool
-        Whether rows are to be measured from their medians even where differences of rows keep all digits.
+        Whether to subtract the medians even if differences of rows lose no digits.
     """
     rows = None if sees_to_scales(model, scale) else _fit_rows(model, X, scale, centred)
     return _fit_map(model, X, rng, rows, centred)
 
 
 def _fit_rows(model: Any, X: Any, scale: bool | str, centred: bool) -> Rows:
-    """The columns in units of their own, measured from where they lie."""
+    """Return the map that scales and shifts each column."""
     kernels = model if isinstance(model, list | tuple) else [model]
     columns = columns_of(X)
-    # a width that somebody has chosen is in the unit of the rows
+    # a width that the user has chosen is in the units of the rows
     scales = scales_of(columns, scale, one_unit=any(_has_own_width(kernel) for kernel in kernels))
     shift = shift_of(columns, scales is not None or centred or not _is_linear(model))
     return Rows(X.shape[1], scales, shift, length_of_rows(columns.divided_by(scales), scale))
@@ -223,7 +223,7 @@ def _has_own_width(kernel: Any) -> bool:
 
 
 def sees_to_scales(model: Any, scale: bool | str) -> bool:
-    """Whether a model is of a user's own making, which gets the rows as they are; refuses to divide them for it."""
+    """Return whether a model is the user's own, which gets unscaled rows; refuse scale=True for it."""
     kernels = model if isinstance(model, list | tuple) else [model]
     if all(isinstance(kernel, str | RandomFourier) for kernel in kernels):
         return False
@@ -267,7 +267,7 @@ def _fit_map(model: Any, X: Any, rng: np.random.Generator, rows: Rows | None, ce
 
 
 def is_map_of(row_map: RowMap, model: Any) -> bool:
-    """Whether a map is of the kind that a model stands for.
+    """Return whether a map is of the kind that a model stands for.
 
     >>> is_map_of(Rows(2), "linear"), is_map_of(Rows(2), "rff")
     (True, False)
@@ -294,7 +294,7 @@ def features_of(X: Any, row_map: RowMap, most_bytes: int | None = None) -> Any:
 
 
 def scores_of(X: Any, row_map: RowMap, w: np.ndarray, centre: np.ndarray | None = None) -> np.ndarray:
-    """Products of the features with weights, less that of the centre, some rows at a time."""
+    """Return the products of features and weights minus that of the centre, computed in blocks of rows."""
     level = level_of(row_map, w, centre)
     if isinstance(row_map, Rows):
         return np.asarray(X @ row_map.for_rows(w), dtype=np.float64) - level
@@ -305,17 +305,16 @@ def scores_of(X: Any, row_map: RowMap, w: np.ndarray, centre: np.ndarray | None 
 
 
 def centre_of(X: Any, row_map: RowMap) -> np.ndarray:
-    """Mean of the features of some rows, from which scores are measured.
+    """Return the mean of the features of some rows, the zero of scores.
 
-    A score is known up to a constant, as only differences are learned. Two fits to much the same rows agree about the
-    scores of these rows measured from their mean; about scores measured from 0 they may differ by any number of
-    spreads, if 0 is far away.
+    Pairs determine scores only up to a constant. Two fits to similar rows agree about scores relative to the mean row.
+    Scores relative to 0 may differ a lot if 0 is far from the rows.
     """
     return np.asarray(row_map(sample_of(X)).mean(axis=0, dtype=np.float64)).ravel()
 
 
 def level_of(row_map: RowMap, w: np.ndarray, centre: np.ndarray | None) -> Any:
-    """What to subtract from products of rows with weights (of features, along the last axis) for their scores."""
+    """Return what to subtract from the products of rows and weights (features along the last axis) to get scores."""
     level = 0.0 if centre is None else w @ centre
     if isinstance(row_map, Rows) and row_map.shift is not None:
         level = level + row_map.for_rows(w) @ row_map.shift
@@ -323,7 +322,7 @@ def level_of(row_map: RowMap, w: np.ndarray, centre: np.ndarray | None) -> Any:
 
 
 def _usual_gamma(X: Any) -> float:
-    """1 / (number of features * variance of all numbers), as scikit-learn has it."""
+    """Return 1 / (number of features * variance of all numbers), as in scikit-learn."""
     rows = sample_of(X)
     if sparse.issparse(rows):
         count = rows.shape[0] * rows.shape[1]
@@ -335,12 +334,12 @@ def _usual_gamma(X: Any) -> float:
 
 
 def _mean_squared_distance(features: Any) -> float:
-    """Of two different rows: twice the sum of the columns' variances."""
+    """Return the mean squared distance of two different rows: twice the sum of the columns' variances."""
     n = features.shape[0]
     if sparse.issparse(features):
         squares, mean = features.multiply(features).sum() / n, np.asarray(features.mean(axis=0)).ravel()
         total = float(squares - mean @ mean)
     else:
         total = float(features.var(axis=0, dtype=np.float64).sum())
-    # rows that are all alike have no scale
+    # equal rows have no scale
     return 2 * total * n / max(n - 1, 1) if total > 0 else 1.0

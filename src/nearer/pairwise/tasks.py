@@ -10,6 +10,7 @@ import numpy as np
 
 from nearer.errors import InputError
 from nearer.objectives.all_pairs import AllPairs
+from nearer.objectives.base import Objective, WithInitial
 from nearer.objectives.metric_pairs import MetricPairs
 from nearer.objectives.pair_rows import LazyRows, Pairs
 from nearer.objectives.pair_sources import Alike, Asked, Dealer, Graded, OwnPairs, Source, TwoClasses
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from nearer.pairwise.learning import Setting
 
 #: makes an objective of features; the state is that of an earlier chunk
-Maker = Callable[[Any, "Setting", np.random.Generator, State | None], Any]
+Maker = Callable[[Any, "Setting", np.random.Generator, State | None], WithInitial]
 
 
 class Task(ABC):
@@ -47,7 +48,7 @@ class Task(ABC):
     def source(self, rng: np.random.Generator) -> Source:
         """Return a source that draws the pairs."""
 
-    def makers(self, X: Any) -> dict[type, Maker]:
+    def makers(self, X: Any) -> dict[type[WithInitial], Maker]:
         """Return the objectives that can be made of these features, the preferred one first."""
         return {DrawnPairs: self._drawn}
 
@@ -63,7 +64,7 @@ class Task(ABC):
 class _SummableTask(Task):
     """Pairs that can all be summed."""
 
-    def makers(self, X: Any) -> dict[type, Maker]:
+    def makers(self, X: Any) -> dict[type[WithInitial], Maker]:
         lazy = isinstance(X, LazyRows)
         return super().makers(X) | ({} if lazy else {AllPairs: self._all_pairs})
 
@@ -94,7 +95,7 @@ class TwoClassTask(_SummableTask):
     def source(self, rng: np.random.Generator) -> Source:
         return TwoClasses(self.positive, rng, self.used)
 
-    def makers(self, X: Any) -> dict[type, Maker]:
+    def makers(self, X: Any) -> dict[type[WithInitial], Maker]:
         lazy = isinstance(X, LazyRows)
         return ({} if lazy else {TwoClassPairs: self._two_classes}) | super().makers(X)
 
@@ -165,7 +166,7 @@ class AlikeTask(Task):
     def source(self, rng: np.random.Generator) -> Source:
         return Alike(self._labels, rng)
 
-    def makers(self, X: Any) -> dict[type, Maker]:
+    def makers(self, X: Any) -> dict[type[WithInitial], Maker]:
         return {MetricPairs: self._metric}
 
     def _metric(self, X: Any, setting: Setting, rng: np.random.Generator, state: State | None) -> MetricPairs:
@@ -184,7 +185,7 @@ def maker_for(solver: Solver, task: Task, X: Any) -> Maker:
     """Return the maker of the first objective that provides what the solver needs; refuse if there is none."""
     makers = task.makers(X)
     for kind, make in makers.items():
-        if solver.requires <= kind.provides:  # type: ignore[attr-defined]
+        if solver.requires <= kind.provides:  # type: ignore[operator]
             return make
     raise unsuited(
         solver,
@@ -193,7 +194,7 @@ def maker_for(solver: Solver, task: Task, X: Any) -> Maker:
     )
 
 
-def unsuited(solver: Solver, *kinds: Any, about: str = "") -> InputError:
+def unsuited(solver: Solver, *kinds: type[Objective], about: str = "") -> InputError:
     """Return the refusal of a solver that none of these objectives suits."""
     names = " or ".join(repr(name) for name in fitting(*kinds))
     why = (

@@ -1,4 +1,4 @@
-"""From scores to decisions and probabilities: where to cut, and what a score says."""
+"""From scores to decisions and probabilities: thresholds and calibration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_STEPS = 100
 _RECENT = 1000
 #: the least slope of a sigmoid, for scores of unit spread: higher scores are never less likely
 _LEAST_SLOPE = 1e-6
-#: keeps a Newton step finite where all probabilities are near 0 or 1
+#: keeps a Newton step finite if all probabilities are near 0 or 1
 _RIDGE = 1e-9 * np.eye(2)
 
 
@@ -41,20 +41,20 @@ class Scored:
 
     @property
     def share(self) -> float:
-        """Of positive rows."""
+        """Return the share of positive rows."""
         return float(self.weights[self.positive].sum() / self.weights.sum())
 
 
 @dataclass(frozen=True)
 class Recent:
-    """Scores that threshold and calibration rest on.
+    """Scores from which threshold and calibration are found.
 
     Attributes
     ----------
     negative, positive : arrays
         Scores of rows of either class.
     n_negative, n_positive : int
-        How many rows of either class they stand for: of all that were scored, not all scores are kept.
+        Number of rows of each class that were scored; only the latest scores are kept.
     honest : bool
         Whether the model had not learned from these rows when it scored them.
     """
@@ -79,14 +79,14 @@ class Recent:
 
     @classmethod
     def of(cls, scores: np.ndarray, positive: np.ndarray, honest: bool) -> Recent:
-        """Scores with the class of each row."""
+        """Return scores by the class of each row."""
         negative, positive = scores[~positive], scores[positive]
         return cls(negative, positive, len(negative), len(positive), honest)
 
     def then(self, later: Recent) -> Recent:
-        """Those of later rows as well, and of each class the latest."""
+        """Add the scores of later rows; keep the latest of each class."""
         sides = ((self.negative, later.negative), (self.positive, later.positive))
-        if later.honest and not self.honest:  # of a class that the later rows lack, the old scores must do
+        if later.honest and not self.honest:  # keep the old scores of a class that the later rows lack
             negative, positive = (new if len(new) else old for old, new in sides)
         else:
             negative, positive = (np.concatenate(scores)[-_RECENT:] for scores in sides)
@@ -94,7 +94,7 @@ class Recent:
         return Recent(negative, positive, *counts, honest=later.honest)
 
     def scored(self) -> Scored:
-        """All of them, each with the number of rows it stands for."""
+        """Return all scores, each with the number of rows it stands for."""
         sizes = (len(self.negative), len(self.positive))
         each = [
             count / max(size, 1)
@@ -108,18 +108,17 @@ class Recent:
 
 
 def choose_threshold(rows: Scored, criterion: str, calibration: Any) -> float:
-    """The score above which rows are called positive, so that a criterion is highest.
+    """Return the threshold above which rows are called positive, chosen to maximise a criterion.
 
-    The best cut for "balanced" and "accuracy" is where the calibrated probability is the share of positive rows, and
-    one half: that depends on a few numbers found from all scores, and so less on chance than the best cut among these
-    scores. "f1" and "prior" take the latter.
+    For "balanced" the calibrated probability at the threshold is the share of positive rows; for "accuracy" it is one
+    half. These have less variance than the best threshold among the given scores, which "f1" and "prior" use.
 
     Parameters
     ----------
     rows : Scored
     criterion : {"balanced", "f1", "accuracy", "prior"}
-        Mean of the two classes' recalls; F1 of the positive class; share of right answers; as many called positive as
-        are.
+        Mean recall of the two classes; F1 of the positive class; share of correct predictions; as many positive
+        predictions as positive rows.
     calibration : Sigmoid or Staircase
         Of the same rows.
 
@@ -129,7 +128,10 @@ def choose_threshold(rows: Scored, criterion: str, calibration: Any) -> float:
     >>> [round(choose_threshold(rows, name, calibrate(rows, "sigmoid")), 6) for name in CRITERIA]
     [3.0, 3.0, 3.0, 3.0]
     """
-    if criterion == "accuracy" or rows.share in (0.0, 1.0):  # of one class alone there is no other cut
+    if criterion == "accuracy" or rows.share in (
+        0.0,
+        1.0,
+    ):  # with one class there is nothing else to choose by
         return calibration.score_at(0.5)
     if criterion == "balanced":
         return calibration.score_at(calibration.share(rows))
@@ -140,7 +142,7 @@ def choose_threshold(rows: Scored, criterion: str, calibration: Any) -> float:
         np.append(np.cumsum(part[::-1])[::-1], 0.0) for part in (weights, weights * rows.positive[order])
     )
     worth = 2 * above / (called + above[0]) if criterion == "f1" else -np.abs(called - above[0])
-    # a cut between equal scores is none
+    # no threshold separates equal scores
     cuts = np.append(True, np.append(ascending[1:] > ascending[:-1], True))
     place = int(np.where(cuts, worth, -np.inf).argmax())
     edges = np.concatenate([[ascending[0] - 1], ascending, [ascending[-1] + 1]])
@@ -159,11 +161,11 @@ class Sigmoid:
         return expit(self.slope * scores + self.offset)
 
     def share(self, rows: Scored) -> float:
-        """The mean probability of the rows it was fitted to: with few of them, not quite the share of positive ones."""
+        """Return the mean probability of the rows it was fitted to; close to the share of positives."""
         return float(rows.weights @ _platt_targets(rows) / rows.weights.sum())
 
     def score_at(self, probability: float) -> float:
-        """The score of this probability."""
+        """Return the score with this probability."""
         return (math.log(probability / (1 - probability)) - self.offset) / self.slope
 
 
@@ -182,11 +184,11 @@ class Staircase:
         return np.interp(scores, self.scores, self.probabilities)
 
     def share(self, rows: Scored) -> float:
-        """The mean probability of the rows it was fitted to."""
+        """Return the mean probability of the rows it was fitted to."""
         return rows.share
 
     def score_at(self, probability: float) -> float:
-        """The score where this probability is passed; the middle of a step that has it."""
+        """Return the score at which this probability is reached; the middle of a step with exactly this probability."""
         low = int(np.searchsorted(self.probabilities, probability, side="left"))
         high = int(np.searchsorted(self.probabilities, probability, side="right"))
         if low < high:
@@ -198,14 +200,14 @@ class Staircase:
 
 
 def calibrate(rows: Scored, kind: str) -> Any:
-    """What turns a score into a probability.
+    """Return a function from scores to probabilities.
 
     Parameters
     ----------
     rows : Scored
     kind : {"sigmoid", "isotonic"}
-        A sigmoid has two numbers to find and is right with a hundred rows; an isotonic function assumes nothing but
-        order and wants a thousand.
+        A sigmoid has two parameters: a hundred rows are enough. An isotonic function assumes only monotonicity: use a
+        thousand rows.
 
     Examples
     --------

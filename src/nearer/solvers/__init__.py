@@ -137,8 +137,8 @@ def fitting(*objectives: Objective | type[Objective]) -> list[str]:
     return [name for name, solver in SOLVERS.items() if _fits(solver, objectives)]
 
 
-def _fits(solver: Solver, objectives: tuple[Any, ...]) -> bool:
-    return any(solver.requires <= objective.provides for objective in objectives)
+def _fits(solver: Solver, objectives: tuple[Objective | type[Objective], ...]) -> bool:
+    return any(solver.requires <= objective.provides for objective in objectives)  # type: ignore[operator]
 
 
 def find(solver: str | Solver, *objectives: Objective | type[Objective]) -> Solver:

@@ -61,7 +61,18 @@ def samples_of(numbers: dict[str, Any]) -> float:
     return numbers.get("positives", 0.0) + numbers.get("negatives", 0.0)
 
 
-class RowSolver(Solver):
+class OnlineSolver(Solver):
+    """A solver that walks fits and streams alike: its own schedule ends a fit, and its answer is the latest average."""
+
+    ends: ClassVar[bool] = True
+    online: ClassVar[bool] = True
+
+    @property
+    def default_epochs(self) -> None:
+        return None
+
+
+class RowSolver(OnlineSolver):
     """A solver that passes over rows of two classes one by one: several times in a fit, once over a chunk of a stream.
 
     The run's memory counts the passes of fits as "repeats".
@@ -71,12 +82,6 @@ class RowSolver(Solver):
     requires: ClassVar[frozenset[str]] = frozenset(
         {"pairs", "count_rows", "loss", "regularization", "stream"}
     )
-    ends: ClassVar[bool] = True
-    online: ClassVar[bool] = True
-
-    @property
-    def default_epochs(self) -> None:
-        return None
 
     def solve(
         self, objective: TwoClassPairs, x: np.ndarray, rng: np.random.Generator, run: Run

@@ -14,8 +14,7 @@ from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.objectives._pair_weights import POWER_OF_AVERAGE, floor_of, length_of, rule_of
 from nearer.objectives.stochastic_pairs import PairObjective, PairWalk
-from nearer.solvers._passes import Pass, samples_of
-from nearer.solvers.base import Solver
+from nearer.solvers._passes import OnlineSolver, Pass, samples_of
 from nearer.solvers.run import Run
 
 #: the floor of the first steps in units of (mean squared distance of a pair) * (largest curvature of the loss)
@@ -23,7 +22,7 @@ _FLOOR = 0.5
 
 
 @dataclass(frozen=True)
-class _DoublyStochastic(Solver):
+class _DoublyStochastic(OnlineSolver):
     """What AdaDSG and DSGD share: how a stage is walked, and how a stream is cut into stages.
 
     The run's memory holds, besides arrays, the rows that the present stage uses ("size"), its steps so far
@@ -46,12 +45,6 @@ class _DoublyStochastic(Solver):
         whole("buffer", self.buffer)
 
     requires: ClassVar[frozenset[str]] = frozenset({"pair_walk", "loss", "regularization", "stream"})
-    ends: ClassVar[bool] = True
-    online: ClassVar[bool] = True
-
-    @property
-    def default_epochs(self) -> None:
-        return None
 
     def solve(
         self, objective: PairObjective, x: np.ndarray, rng: np.random.Generator, run: Run

@@ -191,9 +191,9 @@ def follow_the_tutorial(package: Path) -> None:
         ("CODES: dict", "from nearer.losses.distances import LapseSTE\n\nCODES: dict"),
         ("SOE: 4}", "SOE: 4, LapseSTE: 5}"),
         (
-            "@inline\ndef evaluate",
-            f"@inline\n{twin.split('value, by_near')[0].split('import math')[1].strip()}"
-            "\n\n\n@inline\ndef evaluate",
+            "@merged\ndef evaluate",
+            f"@merged\n{twin.split('value, by_near')[0].split('import math')[1].strip()}"
+            "\n\n\n@merged\ndef evaluate",
         ),
         (
             "    if code == 0:",

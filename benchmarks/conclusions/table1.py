@@ -30,13 +30,19 @@ def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
         f"SGD with a tuned constant step is the quickest on {share(quickest.count('SGD'), len(losses))} "
         f"losses; the best SVRG-SBB takes {span(slower)} times as long.",
         *_missed(rows, settings, targets),
-        f"Our stochastic steps take up to {digits(max(kernel_limit.ratios(loops, 'sgd')), 1)} times as "
+        f"Our stochastic steps take up to {digits(max(kernel_limit.ratios(loops, 'sgd')), 2)} times as "
         f"long as those of a C++ loop ({digits(same, 2)} times at this size, "
-        "[`kernel_limit`](kernel_limit.md)), so times flatter `batch`; evaluations do not depend on the "
-        "program.",
+        f"[`kernel_limit`](kernel_limit.md){_version(rows, loops)}), so times flatter `batch`; evaluations do "
+        "not depend on the program.",
         f"What SVRG-SBB gives is a step that nobody has to tune, and {span(saved)} times fewer evaluations "
         "than `batch`.",
     ]
+
+
+def _version(rows: Rows, loops: Rows) -> str:
+    """Return a remark if the loops were measured in another version of nearer than the times of this page."""
+    same = {row["source"] for row in rows} == {row["source"] for row in loops}
+    return "" if same else ", measured with other versions of the loops than the times on this page"
 
 
 def _times(rows: Rows, loss: str, settings: dict[str, Any], target: float) -> dict[str, float]:

@@ -52,11 +52,10 @@ def test_svrg_lazy_equals_dense(loss, kind, batch_size, shrink):
         G, C = np.zeros_like(X), np.empty((len(Q), 2))
         loops.gradient(X, Q, W, G, C)
         end = X.copy()
-        total = loops.svrg(end, X, G / len(Q), Q, W, C, 0.004 * batch_size, batch_size, shrink)
-        ends.append((total, end))
-    assert np.abs(ends[0][1] - X).max() > 0.01  # it went somewhere
-    assert ends[0][0] == pytest.approx(ends[1][0], rel=1e-8)
-    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-8, atol=1e-8)
+        loops.svrg(end, X, G / len(Q), Q, W, C, 0.004 * batch_size, batch_size, shrink)
+        ends.append(end)
+    assert np.abs(ends[0] - X).max() > 0.01  # it went somewhere
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-8, atol=1e-8)
 
 
 @KINDS

@@ -19,7 +19,7 @@ class Loops:
     value: Callable[..., float]
     gradient: Callable[..., float]
     sgd: Callable[..., float]
-    svrg: Callable[..., float]
+    svrg: Callable[..., None]
 
 
 class CompiledLoops(Loops):

@@ -90,19 +90,16 @@ def svrg(
     step: float,
     batch_size: int,
     shrink: float,
-) -> float:
+) -> None:
     """Run one SVRG epoch from X = S: for each batch, X -= step * (mean of grad(X) - grad(S), + G) + shrink * X."""
-    total = 0.0
     for start in range(0, len(Q), batch_size):
         at = slice(start, min(start + batch_size, len(Q)))
         direction = np.zeros_like(X)
-        part, derivatives = slopes(X, Q[at], W[at], loss)
-        total += part
+        _, derivatives = slopes(X, Q[at], W[at], loss)
         scatter(X, Q[at], derivatives, direction)
         scatter(S, Q[at], -C[at], direction)
         X *= X.dtype.type(1 - shrink)
         X -= X.dtype.type(step) * (direction / len(Q[at]) + G)
-    return total
 
 
 def _chunks(n: int) -> list[slice]:

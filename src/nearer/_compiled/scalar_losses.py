@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import math
 
-from nearer._compiled.decorators import inline
+from nearer._compiled.decorators import merged
 from nearer._compiled.elementary import exp_of_negative, log1p_of_share
 from nearer.losses import CKL, GNMDS, SOE, STE, TSTE, Loss
 
 CODES: dict[type[Loss], int] = {GNMDS: 0, CKL: 1, STE: 2, TSTE: 3, SOE: 4}
 
 
-@inline
+@merged
 def logistic(z):
     """Return `softplus(z)`, its derivative s, and |1 - 2 s| without cancellation; nothing overflows, NaN stays NaN."""
     e = exp_of_negative(-abs(z))
-    share = 1 / (1 + e)
-    return 0.5 * (z + abs(z)) + log1p_of_share(e), share if z > 0 else e * share, (1 - e) * share
+    slope = (1.0 if z > 0 else e) / (1 + e)
+    return 0.5 * (z + abs(z)) + log1p_of_share(e), slope, (1 - e) / (1 + e)
 
 
-@inline
+@merged
 def sigmoid(z):
     """Return the derivative s alone, for single steps: there the exponential of the C library is quicker."""
     e = math.exp(-abs(z))
@@ -32,7 +32,7 @@ def sigmoid(z):
     return share if z > 0 else e * share
 
 
-@inline
+@merged
 def hinge(excess):
     """Return `max(0, excess)` and its derivative."""
     if excess <= 0:  # NaN compares false and stays visible
@@ -40,21 +40,21 @@ def hinge(excess):
     return excess, 1.0
 
 
-@inline
+@merged
 def _tste(near, far, alpha):
     power = 0.5 * (alpha + 1)
     value, against, _ = logistic(power * math.log((alpha + near) / (alpha + far)))
     return value, against * power / (alpha + near), -against * power / (alpha + far)
 
 
-@inline
+@merged
 def _ckl(near, far, mu):
     a = near + mu
     b = far + mu
     return math.log1p(a / b), 1 / (a + b), -(a / (a + b)) / b
 
 
-@inline
+@merged
 def _soe(near, far, margin):
     root_near = math.sqrt(near)
     root_far = math.sqrt(far)
@@ -63,7 +63,7 @@ def _soe(near, far, margin):
     return excess * excess, excess / max(root_near, 1e-19), -excess / max(root_far, 1e-19)
 
 
-@inline
+@merged
 def evaluate(code, parameters, near, far):
     """Return the value and both derivatives of the loss with this code, in float64."""
     if code == 2:

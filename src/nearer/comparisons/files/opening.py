@@ -196,7 +196,7 @@ def _is_gzip(path: Path) -> bool:
 
 # what decoders of text, json, gzip, zip, npy and parquet raise on content that is damaged or made up; Arrow's
 # errors are among them, or known by their module
-_DAMAGE = (
+DAMAGE = (
     ValueError,
     TypeError,
     LookupError,
@@ -244,7 +244,7 @@ def reading(path: Path) -> Iterator[None]:
                 ["split it", "correct the sizes it declares"],
                 place=path,
             ) from error
-        if not (isinstance(error, _DAMAGE) or type(error).__module__.startswith("pyarrow")):
+        if not (isinstance(error, DAMAGE) or type(error).__module__.startswith("pyarrow")):
             raise
         raise _damaged(path, error) from error
 

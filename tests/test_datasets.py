@@ -105,22 +105,25 @@ class TestPlanted:
     @pytest.mark.parametrize(
         ("changes", "facts"),
         [
-            ({"n_objects": 2}, ["n_objects", "3", "not 2"]),
-            ({"n_objects": 3, "kind": "quadruplets"}, ["n_objects", "4", "not 3"]),
-            ({"n_components": 0}, ["n_components", "1", "not 0"]),
-            ({"n_comparisons": 0}, ["n_comparisons", "1", "not 0"]),
-            ({"n_comparisons": 2.5}, ["n_comparisons", "1", "not 2.5"]),
+            ({"n_objects": 2}, ["n_objects", "3 or more", "not 2"]),
+            ({"n_objects": 3, "kind": "quadruplets"}, ["n_objects", "4 or more", "not 3"]),
+            ({"n_components": 0}, ["n_components", "1 or more", "not 0"]),
+            ({"n_comparisons": 0}, ["n_comparisons", "1 or more", "not 0"]),
+            ({"n_comparisons": 2.5}, ["n_comparisons", "1 or more", "not 2.5"]),
             ({"noise": 0.6}, ["noise", "0 to 0.5", "not 0.6"]),
-            ({"noise": float("nan")}, ["noise", "0 to 0.5", "nan"]),
+            ({"noise": float("nan")}, ["noise", "0 to 0.5", "not nan"]),
             ({"noise": "gnmds"}, ["noise", "probability", "ste", "'gnmds'"]),
             ({"noise": "gauss"}, ["noise", "0 to 0.5", "ste", "'gauss'"]),
             ({"kind": "pairs"}, ["kind", "'triplets'", "'quadruplets'", "'pairs'"]),
             ({"scale": 0}, ["scale", "above 0", "not 0"]),
-            ({"n_comparisons": 361, "repeat": False}, ["360", "361", "fewer", "repeat=True"]),
+            (
+                {"n_comparisons": 361, "repeat": False},
+                [None, "360 different", "not 361", "fewer", "repeat=True"],
+            ),
         ],
     )
     def test_refusals(self, changes, facts):
-        with refused(*facts):
+        with refused(*facts[1:], parameter=facts[0]):
             datasets.planted(**({"n_objects": 10, "n_components": 2, "n_comparisons": 10} | changes))
 
 
@@ -169,17 +172,17 @@ class TestFromDistances:
     @pytest.mark.parametrize(
         ("distances", "number", "facts"),
         [
-            (np.ones((4, 4)), 5, ["distances", "equal"]),
-            (np.ones((4, 4)), "all", ["distances", "equal"]),
+            (np.ones((4, 4)), 5, ["distances", "no question"]),
+            (np.ones((4, 4)), "all", ["distances", "no question"]),
             (np.ones((3, 4)), 5, ["distances", "square", "(3, 4)"]),
-            ([[0, 1, 2], [1, 0, np.nan], [2, 3, 0]], 5, ["distances[1, 2]", "nan", "finite"]),
-            ([[0, 1, -2], [1, 0, 3], [2, 3, 0]], 5, ["distances[0, 2]", "-2.0", "0"]),
-            ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], "some", ["n_comparisons", "1", "'some'"]),
-            ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], 4, ["3", "not 4", "fewer", "repeat=True"]),
+            ([[0, 1, 2], [1, 0, np.nan], [2, 3, 0]], 5, [None, "distances[1, 2] is nan", "finite"]),
+            ([[0, 1, -2], [1, 0, 3], [2, 3, 0]], 5, [None, "distances[0, 2] is -2.0", "at least 0"]),
+            ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], "some", ["n_comparisons", "1 or more", "'some'"]),
+            ([[0, 1, 2], [1, 0, 3], [2, 3, 0]], 4, [None, "3 different", "not 4", "fewer", "repeat=True"]),
         ],
     )
     def test_refusals(self, distances, number, facts):
-        with refused(*facts):
+        with refused(*facts[1:], parameter=facts[0]):
             datasets.triplets_from_distances(distances, number, repeat=False)
 
 
@@ -219,12 +222,12 @@ class TestFromLabels:
         [
             ([1, 1, 1], 0, ["labels", "two different"]),
             ([1, 2, 3], 0, ["labels", "twice"]),
-            ([[1, 2], [1, 2]], 0, ["label", "object"]),
+            ([[1, 2], [1, 2]], 0, ["labels", "every object", "(2, 2)"]),
             ([1, 1, 2], 1.5, ["flip", "0 to 1", "1.5"]),
         ],
     )
     def test_refusals(self, labels, flip, facts):
-        with refused(*facts):
+        with refused(*facts[1:], parameter=facts[0]):
             datasets.triplets_from_labels(labels, 5, flip=flip)
 
 

@@ -159,7 +159,7 @@ def test_clone_and_pickle(problem):
 )
 def test_bad_settings(problem, settings, remedies):
     ((name, value),) = settings.items()
-    with refused(name, value, *remedies):
+    with refused(f"not {value!r}", *remedies, parameter=name):
         FeatureMap(**settings).fit(*problem)
 
 

@@ -96,8 +96,12 @@ class TestTripletError:
         ("points", "comparisons", "facts"),
         [
             (np.zeros((3, 1)), Comparisons([(0, 1, 8)]), ["9 objects", "3 points"]),
-            (np.zeros((3, 1)), Comparisons([(0, 1, 2)], 3, weights=[0.0]), ["at least one", "weight"]),
-            (np.zeros((3, 1)), Comparisons([(0, 1, 2)], 3)[:0], ["at least one"]),
+            (
+                np.zeros((3, 1)),
+                Comparisons([(0, 1, 2)], 3, weights=[0.0]),
+                ["no comparisons", "weight above 0"],
+            ),
+            (np.zeros((3, 1)), Comparisons([(0, 1, 2)], 3)[:0], ["no comparisons", "at least one"]),
             ([[0.0], [np.nan], [1.0]], [(0, 1, 2)], ["embedding", "NaN", "row 1"]),
         ],
     )
@@ -152,8 +156,8 @@ class TestProcrustes:
     @pytest.mark.parametrize(
         ("X", "Y", "facts"),
         [
-            (np.zeros((3, 2)), np.eye(3), ["coincide"]),
-            (np.eye(3), np.eye(4), [3, 4, "same objects"]),
+            (np.zeros((3, 2)), np.eye(3), ["coincide", "undefined"]),
+            (np.eye(3), np.eye(4), ["3 and 4 points", "same objects"]),
             (np.eye(3), np.full((3, 3), np.inf), ["infinity", "row 0"]),
         ],
     )
@@ -215,16 +219,16 @@ class TestRetrieval:
     @pytest.mark.parametrize(
         ("arguments", "k", "facts"),
         [
-            (([[0.0]], [[0.0]], ["a"], None), 1, ["database", "database_labels"]),
-            (([[0.0]], None, ["a"], ["a"]), 1, ["database", "database_labels"]),
-            (([[0.0]], [[0.0]], ["a"], ["a"]), 2, ["k", "1 points"]),
-            (([[0.0], [1.0]], None, ["a", "a"], None), 2, ["k", "1 points"]),
-            (([[0.0]], [[0.0]], ["a"], ["a"]), 0, ["k", "0"]),
-            (([[0.0, 1.0]], [[0.0]], ["a"], ["a"]), 1, ["2 columns", "database", "1"]),
+            (([[0.0]], [[0.0]], ["a"], None), 1, ["database and database_labels together"]),
+            (([[0.0]], None, ["a"], ["a"]), 1, ["database and database_labels together"]),
+            (([[0.0]], [[0.0]], ["a"], ["a"]), 2, ["k is 2", "1 points"]),
+            (([[0.0], [1.0]], None, ["a", "a"], None), 2, ["k is 2", "1 points"]),
+            (([[0.0]], [[0.0]], ["a"], ["a"]), 0, ["k must be", "1 or more", "not 0"]),
+            (([[0.0, 1.0]], [[0.0]], ["a"], ["a"]), 1, ["2 columns", "database has 1", "one embedding"]),
             (([[0.0]], [[0.0]], ["a"], ["a", "b"]), 1, ["database", "1 points", "2 labels"]),
-            (([[0.0], [1.0]], None, ["a", None], None), 1, ["labels[1]"]),
-            (([[0.0], [1.0]], None, [1.0, np.nan], None), 1, ["labels[1]"]),
-            (([0.0, 1.0], None, ["a", "a"], None), 1, ["queries"]),
+            (([[0.0], [1.0]], None, ["a", None], None), 1, ["labels[1] is missing"]),
+            (([[0.0], [1.0]], None, [1.0, np.nan], None), 1, ["labels[1] is missing"]),
+            (([0.0, 1.0], None, ["a", "a"], None), 1, ["queries must be", "(2,)"]),
         ],
     )
     def test_refusals(self, arguments, k, facts):

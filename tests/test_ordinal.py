@@ -330,7 +330,7 @@ def test_partial_fit_after_loading_goes_by_name(tmp_path):
 
 def test_partial_fit_with_another_dimension_is_refused():
     est = nearer.OrdinalEmbedding(2, l2=0.1, random_state=0).fit(planted())
-    with refused("n_components", 3, 2, "call fit"):
+    with refused("n_components is 3", "2 columns", "call fit"):
         est.set_params(n_components=3).partial_fit(planted())
 
 
@@ -379,36 +379,36 @@ def test_unfitted_is_said():
 @pytest.mark.parametrize(
     ("settings", "remedies"),
     [
-        ({"n_components": 0}, ["1"]),
+        ({"n_components": 0}, ["1 or more"]),
         ({"loss": "hinge"}, ["auto", "soe"]),
         ({"solver": "newton"}, ["auto", "svrg-sbb"]),
-        ({"l2": -1}, ["0"]),
-        ({"l2": "strong"}, ['"auto"', "0"]),
+        ({"l2": -1}, ["0 or more"]),
+        ({"l2": "strong"}, ['"auto"', "at least 0"]),
         ({"callback": 3}, ["nearer.solvers.Progress"]),
         ({"init": "pca"}, ['"spectral"', "array"]),
-        ({"n_init": 0}, ["1"]),
-        ({"n_jobs": 0}, ["1"]),
+        ({"n_init": 0}, ["1 or more"]),
+        ({"n_jobs": 0}, ["1 or more"]),
         ({"dtype": "int32"}, ['"float64"', '"float32"']),
-        ({"tol": -1}, ["0"]),
-        ({"max_epochs": 0}, ["1"]),
+        ({"tol": -1}, ["0 or more"]),
+        ({"max_epochs": 0}, ["1 or more"]),
     ],
 )
 def test_bad_settings_are_refused(settings, remedies):
     ((name, value),) = settings.items()
-    with refused(name, value, *remedies):
+    with refused(f"{name} must be", f"not {value!r}", *remedies):
         nearer.OrdinalEmbedding(**{"l2": 0.1, **settings}).fit(planted())
 
 
 def test_bad_comparisons_are_refused(fitted):
-    with refused("at least one"):
+    with refused("no comparisons", "at least one"):
         nearer.OrdinalEmbedding().fit(planted()[:0])
-    with refused("weight", "at least one"):
+    with refused("weight 0", "at least one"):
         nearer.OrdinalEmbedding().fit(Comparisons([[0, 1, 2]], weights=[0.0]))
-    with refused("leave y out"):
+    with refused("already hold their answers", "leave y out"):
         nearer.OrdinalEmbedding().fit(Comparisons([[0, 1, 2]]), [1])
-    with refused(41, 40):
+    with refused("41 objects", "knows 40"):
         fitted.predict(Comparisons([[0, 1, 40]]))
-    with refused("'a'", "indices"):
+    with refused("'a'", "by number", "pass indices"):
         fitted.predict([("c", "b", "a")])
 
 

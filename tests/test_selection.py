@@ -80,10 +80,10 @@ def test_plot_draws_every_dimension():
 @pytest.mark.parametrize(
     ("arguments", "facts"),
     [
-        ({"n_components": ()}, ["n_components", "(1, 2, 3)"]),
+        ({"n_components": ()}, ["n_components is empty", "(1, 2, 3)"]),
         ({"n_components": 3}, ["n_components", "(1, 2, 3)", "not 3"]),
-        ({"n_components": (0,)}, ["n_components", "0"]),
-        ({"n_splits": 1}, ["n_splits", "2"]),
+        ({"n_components": (0,)}, ["n_components must be", "1 or more", "not 0"]),
+        ({"n_splits": 1}, ["n_splits must be", "2 or more", "not 1"]),
     ],
 )
 def test_bad_arguments(arguments, facts):

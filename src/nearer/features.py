@@ -280,5 +280,5 @@ def _check_setting(name: str, value: Any, words: tuple[str, ...]) -> None:
         return
     if not isinstance(value, Real):
         choices = " or ".join(repr(word) for word in words)
-        raise InputError(f"{name} must be {choices} or a number above 0, not {value!r}")
+        raise InputError(f"must be {choices} or a number above 0, not {value!r}", parameter=name)
     positive(name, value)

@@ -116,13 +116,7 @@ def test_questions_may_count_from_1(run, numbered, tmp_path):
 
 def test_predict_refuses_odd_one_out_trials(run, fitted, tmp_path):
     (tmp_path / "odd.csv").write_text("a,b,c,odd\nthing1,thing2,thing3,thing3\n")
-    run(
-        "predict",
-        fitted / "model.nearer",
-        "odd.csv",
-        exits=2,
-        says=["ask questions with columns anchor, a, b"],
-    )
+    run(f"predict {fitted}/model.nearer odd.csv", exits=2, says=["ask questions with columns anchor, a, b"])
 
 
 @pytest.fixture
@@ -256,13 +250,5 @@ def test_predict_quadruplets(run, tmp_path):
 )
 def test_predict_refuses_bad_questions(run, fitted, tmp_path, text, part):
     (tmp_path / "bad.csv").write_text(text)
-    run(
-        "predict",
-        fitted / "model.nearer",
-        "bad.csv",
-        "--out",
-        "predictions.csv",
-        exits=2,
-        says=["bad.csv", part],
-    )
+    run(f"predict {fitted}/model.nearer bad.csv --out predictions.csv", exits=2, says=["bad.csv", part])
     assert not (tmp_path / "predictions.csv").exists()

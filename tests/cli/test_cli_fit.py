@@ -19,19 +19,7 @@ def answers(tmp_path, named_answers):
 
 
 def test_fit_writes_a_model_and_a_report(run, answers, tmp_path):
-    result = run(
-        "fit",
-        answers,
-        "--dim",
-        2,
-        "--loss",
-        "tste",
-        "--out",
-        "model.nearer",
-        "--report",
-        "report.html",
-        exits=0,
-    )
+    result = run(f"fit {answers} --dim 2 --loss tste --out model.nearer --report report.html", exits=0)
     assert result.stderr == ""
     assert "held-out accuracy" in result.stdout
     model = nearer.load(tmp_path / "model.nearer")

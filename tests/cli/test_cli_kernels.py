@@ -82,19 +82,7 @@ def test_the_command_learns_what_the_library_learns(run, answers):
     read = nearer.Comparisons.read(answers)
     same = nearer.OnlineKernel(update="ste", step="1/sqrt(j)", random_state=0).fit(read)
     np.testing.assert_array_equal(nearer.load("model.nearer").kernel_, same.kernel_)
-    run(
-        "fit",
-        answers,
-        "--model",
-        "kernel",
-        "--test-size",
-        0,
-        "--loss",
-        "gnmds",
-        "--trace-penalty",
-        0.1,
-        "--force",
-    )
+    run(f"fit {answers} --model kernel --test-size 0 --loss gnmds --trace-penalty 0.1 --force")
     same = nearer.RelativeKernel("gnmds", trace_penalty=0.1, random_state=0).fit(read)
     np.testing.assert_array_equal(nearer.load("model.nearer").kernel_, same.kernel_)
 

@@ -246,11 +246,7 @@ def test_reversal_is_never_offered_without_words(run, tmp_path):
     assert "0 stands for 'a' and 1 for 'b'" in by_option["--codes first=0,second=1"]
     assert "1 says that 'a' is nearer and 0 that 'b' is" in by_option["--zero second"]
     assert "nobody can tell" in by_option["--zero undecided"]
-    run(
-        "convert answers.csv out.tsv --coding position",
-        exits=2,
-        says=["--codes first=0,second=1"],
-    )
+    run("convert answers.csv out.tsv --coding position", exits=2, says=["--codes first=0,second=1"])
 
 
 def test_codes(run, tmp_path):
@@ -264,11 +260,7 @@ def test_codes(run, tmp_path):
         ("f,j", "write answer=code pairs"),
     ]:
         run("convert", "answers.csv", "out.csv", "--codes", codes, exits=2, says=[part])
-    run(
-        "convert answers.csv out.csv --codes first=f,second=j --zero second",
-        exits=2,
-        says=["--codes"],
-    )
+    run("convert answers.csv out.csv --codes first=f,second=j --zero second", exits=2, says=["--codes"])
     (tmp_path / "plain.csv").write_text("anchor,near,far\nape,bee,cow\n")
     run("convert plain.csv out.csv --codes first=f,second=j", exits=2, says=["plain.csv"])
 

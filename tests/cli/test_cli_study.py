@@ -18,7 +18,7 @@ from nearer.cli.simulate import simulate
 
 NEEDED = "answers_for_the_error_of_random"
 
-SMALL = ["--objects", 12, "--answers", 60, "--noise", "ste"]
+SMALL = "--objects 12 --answers 60 --noise ste"
 FEW = ["--objects", 6, "--answers", 20, "--noise", "ste", "--strategy", "adaptive"]
 
 
@@ -28,19 +28,7 @@ def curves(path):
 
 
 def test_a_study_writes_curves_and_a_picture(run, tmp_path):
-    result = run(
-        "simulate",
-        *SMALL,
-        "--strategy",
-        "arr",
-        "--strategy",
-        "random",
-        "--repeats",
-        2,
-        "--plot",
-        "s.png",
-        exits=0,
-    )
+    result = run(f"simulate {SMALL} --strategy arr --strategy random --repeats 2 --plot s.png", exits=0)
     assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
     rows = curves(tmp_path / "curves.csv")
     assert {row["strategy"] for row in rows} == {"arr", "random"}
@@ -61,7 +49,7 @@ def test_the_bar_moves_with_every_batch():
 
 
 def test_the_bar_shows_on_a_terminal(start):
-    study = start("simulate", *SMALL, "--strategy", "random", "--json")
+    study = start(f"simulate {SMALL} --strategy random --json")
     facts = json.loads(study.stdout.read())
     assert study.wait(timeout=60) == 0
     assert facts["finished"]
@@ -83,7 +71,7 @@ def test_what_is_told_of_a_study():
 
 
 def test_the_command_plays_what_the_library_plays(run):
-    facts = json.loads(run("simulate", *SMALL, "--strategy", "adaptive", "--seed", 3, "--json").stdout)
+    facts = json.loads(run(f"simulate {SMALL} --strategy adaptive --seed 3 --json").stdout)
     study = nearer.active.play(
         nearer.active.PlantedOracle(12, 2, noise="ste"), "adaptive", n_answers=60, random_state=3
     )
@@ -210,9 +198,7 @@ def test_ctrl_c_keeps_what_was_measured(run, tmp_path, monkeypatch):
 
     plain = nearer.active.play
     monkeypatch.setattr(nearer.active, "play", play)
-    result = run(
-        "simulate", *SMALL, "--strategy", "random", "--strategy", "arr", "--plot", "s.png", exits=130
-    )
+    result = run(f"simulate {SMALL} --strategy random --strategy arr --plot s.png", exits=130)
     assert "interrupted" in result.stderr
     assert "curves.csv" in result.stderr
     assert re.search("random +held-out error 0.[0-9]+ after 30 answers\n", result.stdout)
@@ -237,6 +223,6 @@ def test_ctrl_c_before_anything_was_measured_writes_nothing(run, tmp_path, monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr(nearer.active.Selector, "next", interrupt)
-    result = run("simulate", *SMALL, "--strategy", "random", exits=130)
+    result = run(f"simulate {SMALL} --strategy random", exits=130)
     assert "interrupted, nothing was written" in result.stderr
     assert list(tmp_path.iterdir()) == []

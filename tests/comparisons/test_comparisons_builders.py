@@ -115,16 +115,16 @@ class TestResponses:
         assert list(Comparisons.from_responses(pd.DataFrame([[0, 1, 2]]), [-1])) == [(0, 2, 1)]
 
     @pytest.mark.parametrize(
-        ("responses", "row"),
+        ("responses", "row", "shown"),
         [
-            ([1, np.nan, 1, -1], 1),
-            ([1, np.inf, 1, -1], 1),
-            ([[1, 1], [1, -1], [1, 1], [1, 1]], 1),
-            (["yes", "no", "perhaps", "no"], 2),
+            ([1, np.nan, 1, -1], 1, "nan"),
+            ([1, np.inf, 1, -1], 1, "inf"),
+            ([[1, 1], [1, -1], [1, 1], [1, 1]], 1, "[1, -1]"),
+            (["yes", "no", "perhaps", "no"], 2, "'perhaps'"),
         ],
     )
-    def test_bad_responses(self, responses, row):
-        with refused(row=row, offers=[("invalid", "drop")]):
+    def test_bad_responses(self, responses, row, shown):
+        with refused(f"the response {shown} is not", row=row, offers=[("invalid", "drop")]):
             Comparisons.from_responses(ROWS, responses)
 
     @pytest.mark.parametrize("responses", [np.ones((4, 3)), [1, 1], np.ones((2, 2))])
@@ -177,7 +177,7 @@ class TestOddOneOut:
         assert Comparisons.from_odd_one_out(trials, invalid="drop").n_dropped == 2
 
     def test_refusals(self):
-        with refused((1, 4)):
+        with refused("3 objects", "the shape (1, 4)"):
             Comparisons.from_odd_one_out([[0, 1, 2, 3]])
         with refused(3, parameter="odd"):
             Comparisons.from_odd_one_out([[0, 1, 2]], odd=3)
@@ -226,7 +226,7 @@ class TestChoices:
             (([0, 1], [[1, 2]], [[1]]), (2,), {"parameter": "probe"}),
             (([0], [[1, 2]], [[1], [2]]), "2", {"parameter": "chosen"}),
             (([0], [[1, 2]], [[True]]), "boolean", {"parameter": "chosen"}),
-            (([0], [["a", "b"]], [["a"]]), "by name", {}),
+            (([0], [["a", "b"]], [["a"]]), "by name and others by index", {}),
             (([1], [[1, 2]], [[1]]), "(1, 1, 2)", {"row": 0, "offers": ["invalid"]}),
             ((["b"], [["b", "c"]], [["b"]]), "(b, b, c)", {"row": 0, "offers": ["invalid"]}),
             ((["a", "b"], [["b", "c"], [1, 2]], [["b"], [1]]), "by name", {"row": 1}),

@@ -152,7 +152,7 @@ class TestFrames:
         assert list(Comparisons(pl.DataFrame(np.array([[0, 1, 2]])))) == [(0, 1, 2)]
 
     def test_not_a_frame(self):
-        with refused("list"):
+        with refused("a list"):
             Comparisons.from_frame([[0, 1, 2]])
 
     @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ class TestRecords:
             Comparisons.from_records([{"i": 0, "j": 1, "k": 2, "weight": 1}, {"i": 0, "j": 1, "k": 2}])
 
     def test_refusals(self):
-        with refused("records"):
+        with refused("no records", "at least one"):
             Comparisons.from_records([])
         with refused("'x'", row=1, column="j"):
             Comparisons.from_records([{"i": 0, "j": 1, "k": 2}, {"i": 0, "j": "x", "k": 2}])

@@ -94,7 +94,11 @@ class TestArrays:
     )
     def test_points_that_are_none(self, contents, load, array):
         content = contents("ordinal")
-        refused(load, model_files.with_array(content, array_of(content, "embedding_"), array))
+        refused(
+            load,
+            model_files.with_array(content, array_of(content, "embedding_"), array),
+            "embedding_|arrays/|where 7 is",
+        )
 
     @pytest.mark.parametrize("change", [np.asfortranarray, lambda points: points.astype(">f8")])
     def test_points_in_another_order_load(self, contents, load, change):
@@ -214,10 +218,10 @@ class TestNumbers:
         ],
     )
     def test_settings_and_fitted_numbers(self, contents, load, name, part, key, value):
-        refused(
-            load,
-            model_files.with_manifest(contents(name), lambda manifest: manifest[part].update({key: value})),
+        hostile = model_files.with_manifest(
+            contents(name), lambda manifest: manifest[part].update({key: value})
         )
+        refused(load, hostile, f"{key.removesuffix('_')}|where {value} is|kept of {value}")
 
     @pytest.mark.parametrize("name", SOME)
     def test_nothing_may_be_missing(self, contents, load, name):

@@ -17,7 +17,9 @@ def label_codes(*labels: ArrayLike) -> list[np.ndarray]:
     arrays = [np.asarray(some) for some in labels]
     for some in arrays:
         if some.ndim != 1 or not len(some):
-            raise InputError(f"labels must be one label for every object, not an array of shape {some.shape}")
+            raise InputError(
+                f"must be one label for every object, not an array of shape {some.shape}", parameter="labels"
+            )
         missing = np.array([label is None or label != label for label in some])
         if missing.any():
             raise InputError(f"labels[{missing.argmax()}] is missing: label every object or leave it out")
@@ -72,7 +74,9 @@ class Search:
         whole("k", k)
         if k > n_candidates:
             raise InputError(
-                f"k is {k} but there are only {n_candidates} points to retrieve: use a smaller k"
+                f"is {k}, but there are only {n_candidates} points to retrieve",
+                "use a smaller one",
+                parameter="k",
             )
         return k
 

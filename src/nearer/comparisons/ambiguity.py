@@ -13,7 +13,7 @@ _MOST_VALUES = 13
 #: more different numbers are no keys or buttons
 _MOST_CODES = 4
 
-#: the words for the two options where columns have no names
+#: the words for the two options if columns have no names
 OPTIONS = ("the first option", "the second option")
 
 
@@ -32,7 +32,7 @@ class ResponseDoubts:
         self._may_be_objects = True
 
     def see(self, numbers: np.ndarray, words: np.ndarray, objects: np.ndarray) -> None:
-        """Take note of responses, as numbers, as words and as objects, NaN where they are not."""
+        """Take note of responses, as numbers, as words and as objects, NaN if they are not."""
         number, is_object = ~np.isnan(numbers), ~np.isnan(objects)
         self._negative |= bool((numbers < 0).any())
         self._spoken |= bool((~number & (~np.isnan(words) | is_object)).any())
@@ -150,7 +150,7 @@ class TrialDoubts:
     def positions(
         self, numbers: np.ndarray, words: np.ndarray, by_object: np.ndarray, place: Callable[[int], Place]
     ) -> np.ndarray:
-        """Return which of the three is the odd one, 0 to 2, or NaN; the readings have NaN where they do not fit."""
+        """Return which of the three is the odd one, 0 to 2, or NaN; the readings have NaN if they do not fit."""
         if self._coding == "object":
             return by_object
         from_one = np.where(np.isin(numbers, (1, 2, 3)), numbers - 1, words)

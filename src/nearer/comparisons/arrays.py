@@ -162,7 +162,7 @@ def name_codes(cells: Sequence[str | None], names: Sequence[str]) -> np.ndarray:
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """Return strings as numpy strings, "" where one is missing; objects as numbers where they are numbers."""
+    """Return strings as numpy strings, "" if one is missing; objects as numbers if they are numbers."""
     if array.dtype.kind in "iufU":
         return array
     if array.dtype.kind in "OT":
@@ -180,7 +180,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def rounded(value: Any) -> Any:
-    """Return an integer as a float, infinite where no float can hold it."""
+    """Return an integer as a float, infinite if no float can hold it."""
     try:
         return float(value) if isinstance(value, int) else value
     except OverflowError:
@@ -188,7 +188,7 @@ def rounded(value: Any) -> Any:
 
 
 def whole_codes(array: np.ndarray) -> np.ndarray:
-    """Return integers as they are; floats as integers, `UNREADABLE` where they are not whole."""
+    """Return integers as they are; floats as integers, `UNREADABLE` if they are not whole."""
     if array.dtype == np.uint64 or array.dtype.kind not in "iu":
         whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)
         return np.where(whole, array, 0).astype(np.int64) + np.where(whole, 0, UNREADABLE)
@@ -250,7 +250,7 @@ def check_texts(values: Any, array: np.ndarray, what: str) -> None:
 
 
 def _first_nul(values: Any) -> int | None:
-    """Return the first row in which a NUL stands, where numpy has not cut it off yet."""
+    """Return the first row that holds a NUL, if numpy has not cut it off yet."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "U":
         return None
     rows = np.asarray(values, dtype=object)

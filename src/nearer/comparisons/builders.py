@@ -64,18 +64,18 @@ class Builders(Container):
             The questions; for four columns "which pair is nearer, the first two or the last two?". The columns
             of a DataFrame are found by their names (`anchor`, `a`, `b`), as in `Comparisons.read`.
         responses : array of shape (q,) or (q, 2)
-            `True`, or a positive number, where the first answer won; `False`, or a negative number, where the
+            `True`, or a positive number, if the first answer won; `False`, or a negative number, if the
             second did. Numbers other than 1 and -1 are counts and become weights. 0 is undecided: the row is
             left out and counted in `n_dropped`. Or words: first and second, left and right, a and b, yes and no,
             or the object chosen. Of shape (q, 2): the votes for either answer; a question with votes on both
             sides makes two rows, in one group.
         coding : {"signs", "position", "object"}, optional
-            What responses are, needed where they could be two things: numbers as above; 1 for the first and 2
+            What responses are, needed if they could be two things: numbers as above; 1 for the first and 2
             for the second; or the object chosen.
         zero : {"undecided", "second"}, optional
-            What 0 means; needed only where all responses are 0 or 1, which may be booleans in disguise.
+            What 0 means; needed only if all responses are 0 or 1, which may be booleans in disguise.
         codes : mapping, optional
-            What stands for the `first` and for the `second` answer, where responses are codes such as keys or
+            What stands for the `first` and for the `second` answer, if responses are codes such as keys or
             buttons: `{"first": 0, "second": 1}`, `{"first": "f", "second": "j", "undecided": "space"}`. A list
             holds several codes for one answer. Says all that `coding` and `zero` could say.
         **fields

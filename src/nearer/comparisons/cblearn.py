@@ -16,7 +16,7 @@ FORMATS = ("list-order", "list-boolean", "list-count", "tensor-count")
 
 
 def questions_and_responses(query: Any, response: Any) -> tuple[np.ndarray, np.ndarray | None, int | None]:
-    """Return rows, signed responses (None where the rows are in order), and the number of objects if known."""
+    """Return rows, signed responses (None if the rows are in order), and the number of objects if known."""
     n_objects = None
     if _is_sparse(query):
         if response is not None:

@@ -51,7 +51,7 @@ class Codes:
 
     def __init__(self, codes: Mapping[str, Any], meanings: Mapping[str, float]) -> None:
         self._exact: dict[str, float] = {}
-        self._loose: dict[str, float] = {}  # NaN where two codes differ in nothing but case
+        self._loose: dict[str, float] = {}  # NaN if two codes differ only in case
         for meaning, given in codes.items():
             for code in _several(given):
                 self._add(_text(code), meanings[meaning], meaning)

@@ -36,7 +36,7 @@ class Comparisons(Builders, Operations):
     groups : array of shape (q,), optional
         Rows that come from one screen or trial share a label; no split separates them.
     names : sequence of str, optional
-        The name of every object. Left out where `triplets` holds names, they are found and sorted.
+        The name of every object. If it is left out and `triplets` holds names, they are found and sorted.
     invalid : {"error", "drop"}
         What to do with rows that are out of range, not whole numbers, or compare an object with itself:
         refuse them all, naming the first, or leave them out and count them in `n_dropped`.

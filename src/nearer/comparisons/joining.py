@@ -38,7 +38,7 @@ def reindexed(comparisons: Comparisons, names: tuple[str, ...]) -> Comparisons:
 def joined(first: Comparisons, second: Comparisons) -> Comparisons:
     """Return both sets of comparisons, the objects of the first keeping their indices.
 
-    Numbers in the second are indices into the names of the first, where only the first has names.
+    Numbers in the second are indices into the names of the first, if only the first has names.
 
     >>> joined(Comparisons([("a", "b", "c")]), Comparisons([("b", "a", "d")])).names
     ('a', 'b', 'c', 'd')

@@ -265,7 +265,7 @@ def _joint_keys(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def units_of(fields: Content, by: str | None) -> np.ndarray:
     """Return the unit of every row, 0, 1, ...: rows of one unit stay on one side of any split.
 
-    Units are single rows, or groups, or annotators; where groups and annotators overlap, all rows that a
+    Units are single rows, or groups, or annotators; if groups and annotators overlap, all rows that a
     chain of shared groups and annotators connects.
     """
     if by not in (None, "annotator"):

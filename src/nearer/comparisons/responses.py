@@ -166,7 +166,7 @@ class ResponseReader(AnswerReader):
     coding, zero, codes
         What responses mean, as for `Comparisons.from_responses`.
     columns : sequence
-        The names of the columns of the two options, where there are any.
+        The names of the columns of the two options, if there are any.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ def _of_usable(usable: np.ndarray, *readings: np.ndarray) -> tuple[np.ndarray, .
 
 
 def which_object(said: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return 1 where the first object was said, -1 where the second, NaN where neither or both.
+    """Return 1 if the first object was said, -1 if the second was, NaN if neither or both were.
 
     >>> which_object(np.array([4, 5, 6]), np.array([4, 4, 4]), np.array([5, 5, 5]))
     array([ 1., -1., nan])

@@ -84,7 +84,7 @@ class Container:
         path : path
             The file; its ending says the format.
         columns : mapping, optional
-            Where the columns have other names: from `anchor`, `near`, `far` (or `near_a`, `near_b`, `far_a`,
+            If the columns have other names: a mapping from `anchor`, `near`, `far` (or `near_a`, `near_b`, `far_a`,
             `far_b`; or `a`, `b`, `c`, `odd`), `response`, `weight`, `annotator`, `group` to a column's name or
             its position from 0.
         header : bool, optional
@@ -94,17 +94,17 @@ class Container:
         n_objects : int, optional
             The number of objects, if the file does not say.
         coding : {"signs", "position", "object"}, optional
-            What a response is, needed only where it could be two things: positive for the first and negative for
+            What a response is, needed only if it could be two things: positive for the first and negative for
             the second; 1 for the first and 2 for the second; or the object chosen. The odd one is given by a
             position or an object.
         zero : {"undecided", "second"}, optional
-            What a response of 0 means, needed only where all are 0 or 1.
+            What a response of 0 means, needed only if all are 0 or 1.
         codes : mapping, optional
-            What stands for the `first` and the `second` option (and for the `third` object, where a column names the
-            odd one), where responses are keys, buttons or numbers from 0: `{"first": 0, "second": 1}`, `{"first": "f",
+            What stands for the `first` and the `second` option (and for the `third` object, if a column names the
+            odd one), if responses are keys, buttons or numbers from 0: `{"first": 0, "second": 1}`, `{"first": "f",
             "second": "j"}`. `undecided` is left out like 0; a list holds several codes for one answer.
         first_index : {0, 1}, optional
-            The number of the first object in a file of indices. By default 0, with a warning where the smallest
+            The number of the first object in a file of indices. By default 0, with a warning if the smallest
             index is 1.
         invalid : {"error", "drop"}
             Refuse a file with invalid rows, or leave them out and count them in `n_dropped`.
@@ -201,7 +201,7 @@ class Container:
 
     @property
     def groups(self) -> np.ndarray | None:
-        """Which screen or trial each row comes from (int64), or None where every row stands alone."""
+        """Which screen or trial each row comes from (int64), or None if every row stands alone."""
         return self._fields.groups
 
     @property

@@ -15,7 +15,7 @@ from nearer.errors import InputError, InputWarning, Place, Suggestion
 Invalid = Literal["error", "drop"]
 UNREADABLE = np.iinfo(np.int64).min  # stands for a cell that is missing, no whole number, or no known name
 MOST_OBJECTS = np.iinfo(np.int32).max
-# what programs write where there is nothing; none of these becomes an object, unless `names` lists it
+# what programs write for an empty cell; none of these becomes an object, unless `names` lists it
 MISSING = frozenset(("", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"))
 
 
@@ -333,7 +333,7 @@ def from_zero(codes: np.ndarray, first_index: int | None) -> np.ndarray:
 
 
 def warn_of_one(source: str, indices: np.ndarray) -> None:
-    """Warn where the smallest index is 1, which mostly means that the file counts from 1."""
+    """Warn if the smallest index is 1, which mostly means that the file counts from 1."""
     if not len(indices) or indices.min() != 1:
         return
     warn(

@@ -102,7 +102,9 @@ def triplets_from_labels(
     counts = np.bincount(classes)
     anchors = np.flatnonzero(counts[classes] > 1)
     if len(counts) < 2 or not len(anchors):
-        raise InputError("labels must contain at least two different labels, one of them at least twice")
+        raise InputError(
+            "must contain at least two different labels, one of them at least twice", parameter="labels"
+        )
     rng = separate(random_state)
     indices = np.empty((n_comparisons, 3), dtype=np.int32)
     for block in row_blocks(n_comparisons):
@@ -131,7 +133,8 @@ def _checked_distances(distances: ArrayLike) -> np.ndarray:
     distances = np.array(distances, dtype=np.float64)
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1] or len(distances) < 3:
         raise InputError(
-            f"distances must be a square matrix of at least 3 objects, not an array of shape {distances.shape}"
+            f"must be a square matrix of at least 3 objects, not an array of shape {distances.shape}",
+            parameter="distances",
         )
     np.fill_diagonal(distances, 0.0)
     bad = np.argwhere(~(np.isfinite(distances) & (distances >= 0)))
@@ -147,7 +150,7 @@ def _questions(
     """Return all questions that the distances answer, or the number of them asked for."""
     available = _n_untied(distances)
     if not available:
-        raise InputError("distances answer no question because all distances of each object are equal")
+        raise InputError("answer no question because all of each object are equal", parameter="distances")
     if n_comparisons == "all":
         return _all_questions(distances)
     whole("n_comparisons", n_comparisons)

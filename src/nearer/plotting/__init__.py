@@ -10,11 +10,9 @@ own `ax`.
 ['left', 'right']
 """
 
-from nearer.plotting.choices import plot_dimension_choice
+from nearer.plotting.charts import plot_dimension_choice, plot_learning_curve, plot_step_sizes, plot_study
 from nearer.plotting.comparison import plot_comparison_of_maps
-from nearer.plotting.curves import plot_learning_curve, plot_step_sizes
 from nearer.plotting.maps import plot_map
-from nearer.plotting.studies import plot_study
 
 __all__ = [
     "plot_comparison_of_maps",

@@ -23,10 +23,7 @@ from __future__ import annotations
 import json
 import math
 import re
-import struct
-import tokenize
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -35,6 +32,7 @@ from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 
+from nearer.comparisons.files import opening
 from nearer.errors import InputError
 from nearer.registry import PARTS
 
@@ -55,22 +53,8 @@ _HEADER = re.compile(
     rb"\{'descr': '([<>|][a-zA-Z]\d{1,9})', 'fortran_order': (True|False), 'shape': \(([\d, ]{0,200})\), \}\s*"
 )
 _MAGIC = b"\x93NUMPY\x01\x00"
-#: what zip, json and our own checks raise on a file that is damaged or made up
-DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    tokenize.TokenError,  # numpy's parser of headers
-    SyntaxError,
-    EOFError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RuntimeError,  # recursion in a made-up manifest, a password in a foreign zip
-    MemoryError,
-)
+#: what decoders and our own checks raise on a file that is damaged or made up
+DAMAGE = (*opening.DAMAGE, AttributeError, MemoryError)
 
 
 class Encoder:

@@ -76,7 +76,7 @@ class Assembler:
         Whether cells have types of their own; in plain text, labels that look like numbers are numbers, and
         blanks around a name do not count.
     place : callable
-        Gives the words for where a row is.
+        Returns the place of a row, for messages.
     source : str
         The words for the whole table.
     n_survey_rows : int
@@ -296,7 +296,7 @@ class Assembler:
         return groups
 
     def _weights(self) -> np.ndarray | None:
-        """Return weights times counts of answers, None where neither says anything."""
+        """Return weights times counts of answers, None if neither says anything."""
         weights = None if self.weights is None else self.weights.finish()
         counts = None if self.counts is None else self.counts.finish()
         if counts is None:

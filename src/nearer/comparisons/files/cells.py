@@ -23,7 +23,7 @@ _FIRST_ROWS = 1 << 16
 class Growing:
     """An array that grows at its end.
 
-    `ndarray.resize` lets the system move the memory, where a list of parts joined at the end would need the
+    `ndarray.resize` lets the system move the memory; a list of parts joined at the end would need the
     result twice.
     """
 
@@ -106,7 +106,7 @@ class LabelColumn:
         self._is_text = False
 
     def codes(self, column: pa.Array) -> np.ndarray:
-        """Return numbers as they are, strings numbered as they come, `UNREADABLE` where missing or not whole."""
+        """Return numbers as they are, strings numbered as they come, `UNREADABLE` if missing or not whole."""
         self._is_text = is_text(column.type)
         return self._cells.values(column) if self._is_text else whole_numbers(column)
 
@@ -133,7 +133,7 @@ class LabelColumn:
         return self._rows.finish() if table is None else table[self._rows.finish()]
 
     def _table(self) -> np.ndarray | None:
-        """Return what the codes of strings stand for, None where codes are the labels themselves."""
+        """Return what the codes of strings stand for, None if codes are the labels themselves."""
         if not self._is_text:
             return None
         if not self._typed and all(map(_is_plain_integer, self._labels)):
@@ -186,7 +186,7 @@ def _is_plain_integer(label: str) -> bool:
 
 
 def whole_numbers(column: pa.Array) -> np.ndarray:
-    """Return numbers of an Arrow column as int64, `UNREADABLE` where they are missing or not whole."""
+    """Return numbers of an Arrow column as int64, `UNREADABLE` if they are missing or not whole."""
     import pyarrow as pa
 
     kind = column.type
@@ -202,7 +202,7 @@ def whole_numbers(column: pa.Array) -> np.ndarray:
 
 
 def _floats(column: pa.Array) -> np.ndarray:
-    """Return the numbers of an Arrow column, NaN where they are missing; large ones are rounded, not refused."""
+    """Return the numbers of an Arrow column, NaN if they are missing; large ones are rounded, not refused."""
     import pyarrow as pa
 
     return column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
@@ -292,7 +292,7 @@ class ObjectColumns:
             self._first_text = self._n_rows + row, column, name
 
     def codes_of(self, names: Sequence[str]) -> np.ndarray:
-        """Return codes of names, `UNREADABLE` where no row has mentioned one, and then the codes equal no row."""
+        """Return codes of names, `UNREADABLE` if no row has mentioned one: such codes equal no row."""
         return np.array([self._codes.get(name.strip(), UNREADABLE) for name in names])
 
     def mentioned(self, column: Column) -> np.ndarray:

@@ -32,9 +32,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "group": ("group", "groups", "screen", "screen_id", "trial", "trial_id"),
 }
-#: the anchor, where no column has one of the names above
+#: the anchor, if no column has one of the names above
 MORE_ANCHORS = ("standard", "target", "sample", "query", "ref", "pivot", "cue")
-#: the anchor, where it has neither: reference_image, imgtarget
+#: the anchor, if it has neither: reference_image, imgtarget
 ANCHOR_STEMS = ("anchor", "probe", "reference", "standard", "target", "sample", "query", "ref")
 #: a response next to `a` and `b`; next to `near` and `far`, which say who won, it is ambiguous
 CHOICES = ("choice", "chosen", "chose", "picked", "selected", "selection", "resp", "decision")

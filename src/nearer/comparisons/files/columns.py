@@ -148,7 +148,7 @@ class _Header:
         return [at for at in range(len(self.plain)) if at not in self.chosen.values()]
 
     def _only(self, role: str, found: Sequence[int]) -> int | None:
-        """Return the one column that was found for a part; two leave a doubt."""
+        """Return the one column that was found for a part; refuse two."""
         if len(found) > 1:
             both = " and ".join(repr(self.header[position]) for position in found[:2])
             raise InputError(
@@ -179,7 +179,7 @@ class _Header:
         return (shown, odd) if len(shown) > 1 and not anchored else ((), None)
 
     def comparisons(self) -> tuple[tuple[int, ...], int | None]:
-        """Return the columns of the objects, and the one of the response where the objects are a question."""
+        """Return the columns of the objects, and the one of the response if the objects are a question."""
         parts: tuple[str, ...] = QUADRUPLET
         objects = None
         if not self.chosen.keys() & {*TRIPLET, "a", "b"}:
@@ -215,7 +215,7 @@ class _Header:
         return None if pair is None else (anchor, *pair)
 
     def _parts(self) -> dict[str, int]:
-        """Return the parts of a question that are known, where not all of them are."""
+        """Return the parts of a question that are known, if not all of them are."""
         found = {"anchor": self._anchor(), "a": self.find("a"), "b": self.find("b")}
         return {role: position for role, position in found.items() if position is not None}
 

@@ -36,8 +36,8 @@ def read_csv(
 ) -> Content:
     """Return the comparisons of a delimited text file.
 
-    Columns are first read as the types they seem to have; where that fails, objects and then all columns
-    are read as text, which is slower and shows which cell is wrong. Where Arrow cannot cut the file into cells, it is
+    Columns are first read as the types they seem to have. If that fails, objects and then all columns
+    are read as text, which is slower and shows which cell is wrong. If Arrow cannot cut the file into cells, it is
     read in chunks, and those that are at fault are cut by hand.
     """
     import pyarrow as pa
@@ -155,7 +155,7 @@ class CsvSource:
         )
 
     def finished(self, assembler: Assembler) -> Content:
-        """Return the fields of all rows, with a warning where a response seems to have been left out."""
+        """Return the fields of all rows, with a warning if a response seems to have been left out."""
         fields = assembler.finish(self.n_skipped)
         if self.layout.unused:
             warn_of_unused(self.layout, self.columns, self.sample, str(self.path))
@@ -317,7 +317,7 @@ def delimiter_of(line: str) -> str:
 def _has_header(rows: Sequence[Sequence[str]], columns: Mapping[str, str | int] | None) -> bool:
     """Return whether the first row names the columns.
 
-    It does where it names known parts; it does not where it holds a number, or where each of its cells
+    It does if it names known parts. It does not if it holds a number, or if each of its cells
     comes again further down, as objects do. Otherwise it is taken for a header, whose names are then unknown.
     """
     first = [cell.strip() for cell in rows[0]]

@@ -51,7 +51,7 @@ def fields_of_given_frame(
     groups: Any = None,
     **options: Any,
 ) -> Content:
-    """Return the comparisons of a DataFrame where an array might have been given."""
+    """Return the comparisons of a DataFrame that was passed in place of an array."""
     for role, values in (("weight", weights), ("annotator", annotators), ("group", groups)):
         if values is not None:
             raise InputError(
@@ -138,7 +138,7 @@ def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Content:
 
 
 def holds_indices(schema: pa.Schema, layout: Layout, source: str) -> bool:
-    """Return whether the columns of objects hold indices; where some hold indices and some names, refuse them."""
+    """Return whether the columns of objects hold indices; refuse columns of which some hold indices and some names."""
     import pyarrow as pa
 
     fields = [schema.field(position) for position in range(len(layout.objects))]

@@ -148,7 +148,7 @@ class JsonSource:
         yield self._batch(records)
 
     def _check_kinds(self, line: int, record: Mapping[str, Any]) -> None:
-        """Refuse a number where other objects have names; a name among numbers is simply no number."""
+        """Refuse a number if other objects have names; a name among numbers is read as a cell that is not a number."""
         for role in () if self.numeric else self.object_roles:
             cell = record.get(self.keys[role])
             if isinstance(cell, (int, float)) and not is_missing(cell):

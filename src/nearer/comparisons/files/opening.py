@@ -135,7 +135,7 @@ def expands_too_far(n_expanded: int, n_packed: int) -> bool:
 
 
 def check_expansion(path: Path) -> None:
-    """Unpack a gzipped file once without keeping anything, and refuse it where it goes on and on."""
+    """Unpack a gzipped file once without keeping anything, and refuse it if it expands too far."""
     if not _is_gzip(path):
         return
     n_expanded = 0
@@ -150,7 +150,7 @@ def check_expansion(path: Path) -> None:
 
 
 def open_bytes(path: Path, mode: str = "rb") -> IO[bytes]:
-    """Return a binary file, unpacked or packed on the way where its name ends in .gz."""
+    """Return a binary file, unpacked or packed on the way if its name ends in .gz."""
     return gzip.open(path, mode, compresslevel=6) if _is_gzip(path) else open(path, mode)  # type: ignore[return-value]
 
 
@@ -196,7 +196,7 @@ def _is_gzip(path: Path) -> bool:
 
 # what decoders of text, json, gzip, zip, npy and parquet raise on content that is damaged or made up; Arrow's
 # errors are among them, or known by their module
-_DAMAGE = (
+DAMAGE = (
     ValueError,
     TypeError,
     LookupError,
@@ -244,7 +244,7 @@ def reading(path: Path) -> Iterator[None]:
                 ["split it", "correct the sizes it declares"],
                 place=path,
             ) from error
-        if not (isinstance(error, _DAMAGE) or type(error).__module__.startswith("pyarrow")):
+        if not (isinstance(error, DAMAGE) or type(error).__module__.startswith("pyarrow")):
             raise
         raise _damaged(path, error) from error
 

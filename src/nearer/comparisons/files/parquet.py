@@ -62,7 +62,7 @@ def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wa
 
 
 def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:
-    """Return names and number of objects as the file itself gives them, unless the caller gave some."""
+    """Return names and number of objects as the file declares them, unless the caller passed some."""
     text = (schema.metadata or {}).get(b"nearer")
     if text is None:
         return wanted
@@ -93,7 +93,7 @@ def _checked_notes(text: bytes, path: Path) -> tuple[tuple[str, ...] | None, int
 def check_expansion(metadata: FileMetaData, path: Path) -> None:
     """Refuse a file that declares far more content than its size allows for.
 
-    Groups of rows are asked, not their columns: pyarrow ends the process where the metadata of a column are damaged.
+    Groups of rows are asked, not their columns: pyarrow ends the process if the metadata of a column are damaged.
     """
     n_bytes = _ROW_BYTES * metadata.num_rows
     for group in map(metadata.row_group, range(metadata.num_row_groups)):

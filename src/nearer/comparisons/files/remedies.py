@@ -1,4 +1,4 @@
-"""Columns that leave a doubt: errors with the settings that resolve it, and a warning about unused responses."""
+"""Ambiguous columns: errors with the settings that resolve it, and a warning about unused responses."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def two_that_tell(header: Sequence[object], where: Mapping[str, int], choice: in
 
 
 def response_not_used(header: Sequence[object], objects: Sequence[int], response: int) -> InputWarning:
-    """Return the warning about a column that looks like a response, where other columns say who won."""
+    """Return the warning about a column that looks like a response, if other columns say who won."""
     roles = _QUESTION[:3] if len(objects) == 3 else ("near_a", "near_b", "far_a", "far_b")
     where = {**dict(zip(roles, objects, strict=True)), "response": response}
     return InputWarning(

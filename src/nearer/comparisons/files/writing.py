@@ -40,7 +40,7 @@ def arrow_table(fields: Content, rows: slice) -> pa.Table:
 
 
 def write_text(fields: Content, temporary: Path, path: Path) -> None:
-    """Write csv, tsv, txt or jsonl, gzipped where the name says so."""
+    """Write csv, tsv, txt or jsonl, gzipped if the name says so."""
     endings = [ending.lower() for ending in path.suffixes]
     ending = endings[-2] if endings[-1] == ".gz" else endings[-1]
     with open_bytes(temporary, "wb") as stream:
@@ -100,7 +100,7 @@ def _json_pieces(roles: list[str]) -> list[str]:
 
 
 def _csv_cell(cell: str, delimiter: str, path: Path, names: Sequence[str]) -> str:
-    """Return a cell with quotes where it needs them."""
+    """Return a cell with quotes if it needs them."""
     if cell != cell.strip() or (cell in MISSING and cell not in names):
         raise InputError(
             f"a text file cannot keep {cell!r}, which has blanks at its ends or means that nothing is there",

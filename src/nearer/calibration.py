@@ -11,6 +11,8 @@ depends on a few comparisons near the border.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -37,6 +39,8 @@ _WORTH_A_CHANGE, _WORTH_ANOTHER_LOSS = 0.004, 0.002
 #: share by which the score may rise on the way, and a further loss be behind at its first strength; scores of few
 #: comparisons may rise by more
 _IN_DOUBT = 0.003
+#: coordinates from which a map leaves the caches, where single precision takes half the time
+_LARGE_MAP = 100_000
 #: mean squared distance, in units of the loss, below which points have collapsed
 _COLLAPSED = 1e-3
 
@@ -85,7 +89,11 @@ QUICK = Effort(
     tol=5.0,
     last_tol=1.0,
 )
+#: for a fit that must end before long
+HURRIED = replace(QUICK, strengths=(0.2, 0.0125, 0.0008), stronger=())
 EFFORTS = ("quick", "normal", "thorough")
+#: evaluations of each comparison that the path of the quick effort takes, and one strength of it
+_OF_A_PATH, _OF_A_STRENGTH = 80, 15
 
 
 def effort_for(effort: str, n_objects: int, n_comparisons: int) -> Effort:
@@ -111,14 +119,17 @@ def choose(
     one_trial = comparisons.groups is not None and len(np.unique(comparisons.groups)) < 2
     if len(comparisons) < LEAST_COMPARISONS or one_trial:
         return first
+    room = _room(course, first)
+    if room < 2 * _OF_A_STRENGTH:
+        return first
+    if room < _OF_A_PATH:
+        effort, losses = HURRIED, losses[:1]
     n_splits = min(-(-_ENOUGH_HELD_OUT // int(_HELD_OUT * len(comparisons) + 1)), effort.most_splits)
-    alone = (
-        course if n_splits == 1 else replace(course, n_jobs=1)
-    )  # threads share the splits or the comparisons
+    each = _for_trials(course, n_splits)
     trials = Trials(
         course.run,
         course.rng,
-        lambda part, loss, l2: alone.objective(loss, l2, part),
+        lambda part, loss, l2: each.objective(loss, l2, part),
         triplet_error,
         lambda objective, points: points if _spread(objective, points) else start,
         calibrated_loss,
@@ -146,6 +157,26 @@ def choose(
             _descend(trials.path(loss, splits), further, path.fits[path.best], in_doubt)
 
     return trials.choose(first, work, comparisons, _WORTH_ANOTHER_LOSS)
+
+
+def _for_trials(course: Fit, n_splits: int) -> Fit:
+    """Return the settings of trials: threads go to splits or to comparisons, and large maps need only be compared."""
+    n_jobs = course.n_jobs if n_splits == 1 else 1
+    large = course.comparisons.n_objects * course.n_components >= _LARGE_MAP
+    return replace(course, n_jobs=n_jobs, dtype=np.float32 if large else course.dtype)
+
+
+def _room(course: Fit, choice: Choice) -> float:
+    """Return how often all comparisons can be evaluated in the time that trials may take."""
+    if course.run.seconds_left is None:
+        return math.inf
+    objective = course.objective(choice.loss, choice.strength)
+    points = objective.start(choice.points)
+    objective.value_and_gradient(points)  # loops may have to be compiled
+    began = time.perf_counter()
+    objective.value_and_gradient(points)
+    seconds = time.perf_counter() - began
+    return course.run.seconds_left / 2 / max(seconds, 1e-9)
 
 
 def _descend(path: Path, strengths: tuple[float, ...], starts: Sequence[np.ndarray], rule: StopRule) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,10 +15,27 @@ from benchmarks._tables import Table, best_in_bold, checks, digits, spread
 Results = list[dict[str, Any]]
 Line = tuple[str, str, str, bool | None]
 
-DEFAULT, AUTO, BRIEF = "nearer", "nearer auto", "nearer in a quarter second"
-TOLERANCE = 0.003  # ends no worse
-TIMES_FASTER = {"planted-100": 10.0, "planted-3000": 50.0}
-DEFAULT_BEHIND = 0.01
+DEFAULT, QUICK, ONE_FIT, HINDSIGHT = "nearer", "nearer quick", "nearer, one fit", "in hindsight"
+LARGE = ("planted-1000", "planted-3000", "things")  # 1,000 objects or more
+MOST_FITS = 2.5
+#: a peer this close to our error counts as a rival in time at these sizes, and must take this many times as long
+CLOSE, TIMES_FASTER = 0.015, 10.0
+MOST_BEHIND_HINDSIGHT = 0.001
+
+
+class Difference(NamedTuple):
+    """The mean difference of two errors over the splits that both finished, and its standard error."""
+
+    mean: float
+    error: float
+
+    @property
+    def no_worse(self) -> bool:
+        """Whether the first is at most one standard error above the second."""
+        return self.mean <= self.error
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.4f} ± {self.error:.4f}"
 
 
 def by_data(rows: Results, settings: dict[str, Any]) -> dict[str, Results]:
@@ -29,80 +46,154 @@ def by_data(rows: Results, settings: dict[str, Any]) -> dict[str, Results]:
     return {name: results for name, results in found.items() if results}
 
 
+def kept_away(rows: Results, settings: dict[str, Any]) -> dict[str, Results]:
+    """Return the results that had no part in setting the constants of the default."""
+    tuned = settings["tuned_on"]
+    unseen = [
+        row for row in rows if row["cell"]["data"] in tuned["not"] or row["cell"]["split"] >= tuned["splits"]
+    ]
+    return by_data(unseen, settings)
+
+
 def values(found: Results, rival: str, what: str) -> list[float]:
-    """Return error or seconds of a rival on every split; empty if it failed or did not run on some."""
-    there = [results.get(rival, {}).get(what) for results in found]
-    return [] if None in there else there  # type: ignore[return-value]
+    """Return error or seconds of a rival on the splits that it finished."""
+    return [results[rival][what] for results in found if what in results.get(rival, {})]
 
 
 def measured(found: Results, rivals: Iterable[str]) -> list[str]:
-    """Return those of some rivals that finished every split of a data set."""
+    """Return those of some rivals that finished a split of a data set."""
     return [rival for rival in rivals if values(found, rival, "error")]
 
 
 def mean_error(found: Results, rival: str) -> float:
-    """Return the mean held-out error of a rival; infinity if it did not finish every split."""
+    """Return the mean held-out error of a rival; infinity if it finished no split."""
     errors = values(found, rival, "error")
     return float(np.mean(errors)) if errors else np.inf
 
 
+def both(found: Results, one: str, other: str, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return error or seconds of two rivals on the splits that both finished."""
+    pairs = [
+        (results[one][what], results[other][what])
+        for results in found
+        if what in results.get(one, {}) and what in results.get(other, {})
+    ]
+    return tuple(np.array(pairs).reshape(-1, 2).T)  # type: ignore[return-value]
+
+
+def difference(found: Results, one: str, other: str) -> Difference:
+    """Return by how much the error of one exceeds that of the other."""
+    apart = np.subtract(*both(found, one, other, "error"))
+    if not len(apart):
+        return Difference(np.nan, np.nan)
+    error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else 0.0
+    return Difference(float(apart.mean()), error)
+
+
+def times(found: Results, one: str, other: str) -> float:
+    """Return the median over splits of the time of one divided by that of the other."""
+    return float(np.median(np.divide(*both(found, one, other, "seconds"))))
+
+
 def best_peer(found: Results, settings: dict[str, Any]) -> str | None:
-    """Return the estimator of cblearn with the smallest mean error among those that finished every split."""
+    """Return the estimator of cblearn with the lowest error compared with our default on the same splits."""
     finished = measured(found, settings["cblearn"])
-    return min(finished, key=lambda name: mean_error(found, name), default=None)
+    return min(finished, key=lambda name: -difference(found, DEFAULT, name).mean, default=None)
 
 
-def equal_peer(found: Results, settings: dict[str, Any], best: str, clock: str = "seconds") -> str:
-    """Return the quickest estimator of cblearn whose error is within `TOLERANCE` of that of its best one."""
-    limit = mean_error(found, best) + TOLERANCE
-    good = [name for name in settings["cblearn"] if mean_error(found, name) <= limit]
-    return min(good, key=lambda name: float(np.median(values(found, name, clock))))
+def winner(found: Results, peer: str) -> str | None:
+    """Return which of default and quick is both quicker than a peer and no worse; None if neither is."""
+    for ours in (DEFAULT, QUICK):
+        if times(found, peer, ours) > 1 and difference(found, ours, peer).no_worse:
+            return ours
+    return None
+
+
+def behind_hindsight(found: Results) -> tuple[float, str]:
+    """Return the default's mean error minus that of the best loss and strength in hindsight, and which that is."""
+    everywhere = [results[HINDSIGHT]["errors"] for results in found]
+    means = {loss: np.mean([errors[loss] for errors in everywhere], axis=0) for loss in everywhere[0]}
+    loss = min(means, key=lambda name: means[name].min())
+    at = int(means[loss].argmin())
+    return mean_error(found, DEFAULT) - float(means[loss][at]), f"{loss} {0.8 * 0.5**at:.2g}"
 
 
 def summarise(rows: Results, settings: dict[str, Any]) -> list[Table]:
-    """Return the checks, a table of errors and times for each data set, and the failures."""
+    """Return the checks, the front, a table of errors and times for each data set, and the failures."""
     data = by_data(rows, settings)
-    lines = [line for name, found in data.items() for line in _checks(name, found, settings)]
-    tables = [error_table(name, found, settings, note=_chosen(found)) for name, found in data.items()]
-    return [checks(lines), *tables, _failures(data, settings)]
+    unseen = kept_away(rows, settings)
+    return [
+        checks([*_checks(data, settings), *_checks(unseen, settings, "not tuned on: ")]),
+        _front(data, settings),
+        *(error_table(name, found, settings) for name, found in data.items()),
+        _failures(data, settings),
+    ]
 
 
-def _checks(name: str, found: Results, settings: dict[str, Any]) -> Iterator[Line]:
-    best = best_peer(found, settings)
-    if best is None or not values(found, AUTO, "error"):
-        yield f"{name}: against the best of cblearn", "-", "no rival finished", None
-        return
-    yield _auto_check(name, found, best)
-    behind = mean_error(found, DEFAULT) - mean_error(found, best)
-    yield (
-        f"{name}: error, default - {best}",
-        f"at most {DEFAULT_BEHIND}",
-        f"{behind:+.4f}",
-        behind <= DEFAULT_BEHIND,
+def _checks(data: dict[str, Results], settings: dict[str, Any], which: str = "") -> Iterator[Line]:
+    ahead = []
+    for name, found in data.items():
+        best = best_peer(found, settings)
+        if best is None:
+            continue
+        apart = difference(found, DEFAULT, best)
+        ahead.append(apart.mean)
+        yield (
+            f"{which}{name}: error, default - {best}",
+            "at most one standard error",
+            str(apart),
+            apart.no_worse,
+        )
+    if ahead:
+        mean = float(np.mean(ahead))
+        yield f"{which}mean over the data sets", "below 0", f"{mean:+.4f}", mean < 0
+        choice = float(np.mean([behind_hindsight(found)[0] for found in data.values()]))
+        yield (
+            f"{which}error, default - best loss and strength in hindsight, mean over the data sets",
+            f"at most {MOST_BEHIND_HINDSIGHT}",
+            f"{choice:+.4f}",
+            choice <= MOST_BEHIND_HINDSIGHT,
+        )
+    for name in () if which else LARGE:
+        if name in data:
+            yield from _speed_checks(name, data[name], settings)
+
+
+def _speed_checks(name: str, found: Results, settings: dict[str, Any]) -> Iterator[Line]:
+    fits = times(found, DEFAULT, ONE_FIT)
+    yield f"{name}: time of the default / one fit", f"at most {MOST_FITS}", digits(fits), fits <= MOST_FITS
+    close = close_peers(found, settings)
+    if close:
+        peer = min(close, key=lambda name: times(found, name, DEFAULT))
+        faster = times(found, peer, DEFAULT)
+        what = f"{name}: time of {peer}, the quickest within {CLOSE} of our error, / default"
+        yield what, f"at least {TIMES_FASTER:g}", digits(faster), faster >= TIMES_FASTER
+
+
+def close_peers(found: Results, settings: dict[str, Any]) -> list[str]:
+    """Return the estimators of cblearn whose error is close to our default's, or lower."""
+    rivals = measured(found, settings["cblearn"])
+    return [rival for rival in rivals if difference(found, rival, DEFAULT).mean <= CLOSE]
+
+
+def _front(data: dict[str, Results], settings: dict[str, Any]) -> Table:
+    """Return for every estimator of cblearn which of ours is both quicker and no worse."""
+    table = Table(
+        "Who is both quicker and no worse, within one standard error",
+        ["data", "estimator of cblearn", "ours", "its time / ours", "our error - its"],
     )
-    yield from _speed_checks(name, found, settings, best)
-
-
-def _auto_check(name: str, found: Results, best: str) -> Line:
-    differences = np.subtract(values(found, AUTO, "error"), values(found, best, "error"))
-    one = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
-    mean = float(differences.mean())
-    what = f'{name}: error, loss="auto" - {best}'
-    return what, "at most one standard error", f"{mean:+.4f} ± {one:.4f}", mean <= one
-
-
-def _speed_checks(name: str, found: Results, settings: dict[str, Any], best: str) -> Iterator[Line]:
-    """Yield how many times faster ours are than cblearn's best, and than its quickest of equal accuracy."""
-    for ours, called in ((DEFAULT, "default"), (BRIEF, BRIEF)):
-        as_good = mean_error(found, ours) <= mean_error(found, best) + TOLERANCE
-        for peer in dict.fromkeys((best, equal_peer(found, settings, best))):
-            ratios = np.divide(values(found, peer, "seconds"), values(found, ours, "seconds"))
-            faster = float(np.median(ratios))
-            target = TIMES_FASTER.get(name) if ours == DEFAULT else None
-            holds = None if target is None else as_good and faster >= target
-            aim = "-" if target is None else f"at least {target:g}, no worse than {TOLERANCE} above {best}"
-            shown = f"{digits(faster)}{'' if as_good else ' (but worse)'}"
-            yield f"{name}: time of {peer} / {called}", aim, shown, holds
+    for name, found in data.items():
+        for peer in measured(found, settings["cblearn"]):
+            ours = winner(found, peer)
+            shown = ours or DEFAULT
+            table.add(
+                name,
+                peer,
+                ours or "**neither**",
+                digits(times(found, peer, shown)),
+                difference(found, shown, peer),
+            )
+    return table
 
 
 def title(name: str, settings: dict[str, Any]) -> str:
@@ -113,12 +204,13 @@ def title(name: str, settings: dict[str, Any]) -> str:
     return f"{name}: n = {size['n']:,}, p = {size['p']}, {size['train']:,} noise-free triplets"
 
 
-def error_table(
-    name: str, found: Results, settings: dict[str, Any], clock: str = "seconds", note: str = ""
-) -> Table:
+def error_table(name: str, found: Results, settings: dict[str, Any]) -> Table:
     """Return the errors and times of all rivals on a data set."""
-    unit = {"seconds": "seconds", "cpu_seconds": "processor seconds"}[clock]
-    columns = ["rival", "held-out error, mean ± standard error", f"{unit}, median (quartiles)"]
+    columns = ["rival", "held-out error, mean ± standard error", "seconds, median (quartiles)", "splits"]
+    apart, best = behind_hindsight(found)
+    chosen = [results[DEFAULT]["chose"] for results in found]
+    listed = ", ".join(f"{pick} ({chosen.count(pick)})" for pick in sorted(set(chosen)))
+    note = f"The default chose {listed}. In hindsight {best} is best; the default is {apart:+.4f} from it."
     table = Table(f"{title(name, settings)}; {len(found)} splits", columns, note=note)
     rivals = measured(found, [*settings["ours"], *settings["cblearn"]])
     means = [mean_error(found, rival) for rival in rivals]
@@ -127,7 +219,7 @@ def error_table(
     ]
     for rival, text in zip(rivals, best_in_bold(texts, means), strict=True):
         shown = rival if rival in settings["ours"] else f"cblearn {rival}"
-        table.add(shown, text, spread(values(found, rival, clock)))
+        table.add(shown, text, spread(values(found, rival, "seconds")), len(values(found, rival, "error")))
     return table
 
 
@@ -137,23 +229,13 @@ def standard_error(found: Results, rival: str) -> float:
     return float(np.std(errors, ddof=1) / np.sqrt(len(errors))) if len(errors) > 1 else 0.0
 
 
-def _chosen(found: Results) -> str:
-    """Return what loss="auto" chose, and how often."""
-    picks = [results[AUTO]["chose"] for results in found if "chose" in results[AUTO]]
-    texts = [", ".join(f"{key} {value}" for key, value in pick.items()) for pick in picks]
-    counts = {text: texts.count(text) for text in sorted(set(texts))}
-    listed = "; ".join(f"{text} ({count} times)" for text, count in counts.items())
-    return f'`loss="auto"` chose {listed}.' if listed else ""
-
-
 def _failures(data: dict[str, Results], settings: dict[str, Any]) -> Table:
-    table = Table("Failures and time-outs", ["data", "rival", "what happened"])
+    table = Table("Failures, time-outs and rivals not tried on every split", ["data", "rival", "why"])
     for name, found in data.items():
         for rival in [*settings["ours"], *settings["cblearn"]]:
             reasons = {results[rival]["failure"] for results in found if "failure" in results[rival]}
             if reasons:
-                first = min(reasons, key=len).replace("\n", " ")
-                table.add(name, rival, first)
+                table.add(name, rival, min(reasons, key=len).replace("\n", " "))
     return table
 
 
@@ -164,26 +246,16 @@ def draw(rows: Results, settings: dict[str, Any]) -> dict[str, Figure]:
         return {}
     figure, axes = grid(len(data), columns=3, size=(4.4, 3.8))
     for ax, (name, found) in zip(axes, data.items(), strict=True):
-        for side, rivals in enumerate((list(settings["ours"]), settings["cblearn"])):
-            drawn = measured(found, rivals)
-            named = {DEFAULT, AUTO} if side == 0 else _frontier(found, drawn)
-            for rival in drawn:
-                _draw_point(ax, found, rival, side, rival if rival in named else "")
+        for side, rivals in enumerate(([DEFAULT, QUICK], settings["cblearn"])):
+            for rival in measured(found, rivals):
+                _draw_point(ax, found, rival, side)
         log_scale(ax, "x")
         tidy_chart(ax, "seconds of a fit", "held-out error", title(name, settings).split(", p")[0])
     _legend(axes[0])
     return {"error-time": figure}
 
 
-def _frontier(found: Results, rivals: list[str]) -> set[str]:
-    """Return the rivals that no other one beats in both error and time."""
-    place = {r: (mean_error(found, r), float(np.median(values(found, r, "seconds")))) for r in rivals}
-    return {
-        r for r in rivals if not any(place[o][0] < place[r][0] and place[o][1] < place[r][1] for o in rivals)
-    }
-
-
-def _draw_point(ax: Axes, found: Results, rival: str, side: int, label: str) -> None:
+def _draw_point(ax: Axes, found: Results, rival: str, side: int) -> None:
     """Draw medians, with whiskers between the quartiles."""
     seconds, errors = values(found, rival, "seconds"), values(found, rival, "error")
     x, y = float(np.median(seconds)), float(np.median(errors))
@@ -191,10 +263,10 @@ def _draw_point(ax: Axes, found: Results, rival: str, side: int, label: str) -> 
     ax.plot(x, y, MARKERS[side], color=colour, markersize=5)
     ax.plot(np.quantile(seconds, [0.25, 0.75]), [y, y], color=colour, linewidth=1)
     ax.plot([x, x], np.quantile(errors, [0.25, 0.75]), color=colour, linewidth=1)
-    ax.annotate(label, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7, color=colour)
+    ax.annotate(rival, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=6, color=colour)
 
 
 def _legend(ax: Axes) -> None:
-    for side, name in enumerate(("nearer: every loss", "cblearn: every estimator")):
+    for side, name in enumerate(("nearer: default and quick", "cblearn: every estimator")):
         ax.plot([], [], MARKERS[side], color=PALETTE[side], label=name)
     ax.legend(fontsize=7, frameon=False)

@@ -31,7 +31,6 @@ NAMES = (
     "music",
     "retrieval",
     "peers_ordinal",
-    "peers_starts",
     "scaling",
     "kernel_limit",
     "online_scale",

@@ -7,76 +7,71 @@ from typing import Any
 import numpy as np
 
 from benchmarks._peers_report import (
-    AUTO,
     DEFAULT,
-    TOLERANCE,
+    LARGE,
+    ONE_FIT,
+    QUICK,
+    behind_hindsight,
     best_peer,
     by_data,
-    equal_peer,
-    mean_error,
-    values,
+    close_peers,
+    difference,
+    kept_away,
+    measured,
+    times,
+    winner,
 )
-from benchmarks.conclusions._words import Rows, listed, span
+from benchmarks.conclusions._words import Rows, listed, share, span
 
 Results = list[dict[str, Any]]
-LARGE = "planted-3000"
 
 
-def times_faster(found: Results, peer: str) -> float:
-    """Return the median over splits of a peer's time divided by that of our default."""
-    return float(np.median(np.divide(values(found, peer, "seconds"), values(found, DEFAULT, "seconds"))))
-
-
-def quickest_equals(rows: Rows, settings: dict[str, Any]) -> dict[str, float]:
-    """Return by data set the time of cblearn's quickest of equal accuracy divided by ours, if ours is as good."""
-    ratios = {}
-    for name, found in by_data(rows, settings).items():
-        best = best_peer(found, settings)
-        if best is not None and mean_error(found, DEFAULT) <= mean_error(found, best) + TOLERANCE:
-            ratios[name] = times_faster(found, equal_peer(found, settings, best))
-    return ratios
-
-
-def behind(rows: Rows, settings: dict[str, Any], ours: str) -> dict[str, float]:
-    """Return by data set the mean error of ours minus that of cblearn's best."""
-    data = by_data(rows, settings)
-    return {
-        name: mean_error(found, ours) - mean_error(found, str(best_peer(found, settings)))
-        for name, found in data.items()
+def lost(data: dict[str, Results], settings: dict[str, Any]) -> dict[str, str]:
+    """Return the data sets on which our default is behind cblearn's best by over a standard error, and by how much."""
+    found = {
+        name: difference(results, DEFAULT, str(best_peer(results, settings)))
+        for name, results in data.items()
     }
+    return {name: f"{apart.mean:.4f}" for name, apart in found.items() if not apart.no_worse}
+
+
+def not_beaten(data: dict[str, Results], settings: dict[str, Any]) -> list[str]:
+    """Return the estimators of cblearn that neither our default nor the quick setting beats in both respects."""
+    return [
+        f"{peer} on {name}"
+        for name, found in data.items()
+        for peer in measured(found, settings["cblearn"])
+        if winner(found, peer) is None
+    ]
+
+
+def quickest_close(found: Results, settings: dict[str, Any]) -> float:
+    """Return the time of cblearn's quickest estimator of about equal accuracy or better divided by the default's."""
+    return min((times(found, peer, DEFAULT) for peer in close_peers(found, settings)), default=np.inf)
 
 
 def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
     """Where cblearn is better or quicker, then where nearer is."""
-    data = by_data(rows, settings)
-    auto, default = (behind(rows, settings, ours) for ours in (AUTO, DEFAULT))
-    lost = [name for name in data if _lost(data[name], settings)]
-    ratios = quickest_equals(rows, settings)
-    slower = [name for name, ratio in ratios.items() if ratio < 1]
-    faster = {name: ratio for name, ratio in ratios.items() if ratio >= 1 and name != LARGE}
-    best = str(best_peer(data[LARGE], settings))
+    data, unseen = by_data(rows, settings), kept_away(rows, settings)
+    behind, open_front = lost(data, settings), not_beaten(data, settings)
+    total = sum(len(measured(found, settings["cblearn"])) for found in data.values())
+    mean = np.mean([difference(f, DEFAULT, str(best_peer(f, settings))).mean for f in data.values()])
+    fresh = np.mean([difference(f, DEFAULT, str(best_peer(f, settings))).mean for f in unseen.values()])
+    large = [name for name in LARGE if name in data]
+    hindsight = np.mean([behind_hindsight(found)[0] for found in data.values()])
     return [
-        f"On {listed(lost)} cblearn is better: its {best_peer(data[lost[0]], settings)} has "
-        f"{auto[lost[0]]:.3f} less held-out "
-        f'error than our `loss="auto"` and {default[lost[0]]:.3f} less than our default.'
-        if lost
-        else 'No estimator of cblearn is better than our `loss="auto"` by more than one standard error.',
-        f"On {listed(slower)} cblearn's quickest estimator of equal accuracy is quicker than our default "
-        f"({span([1 / ratios[name] for name in slower], '.1f')} times).",
-        f"The factor of {times_faster(data[LARGE], best):.0f} on {LARGE} is against {best}, which makes "
-        f"ten starts where our default makes one; {equal_peer(data[LARGE], settings, best)}, as good and "
-        f"quicker, takes {times_faster(data[LARGE], equal_peer(data[LARGE], settings, best)):.1f} times "
-        "our time. [`peers_starts`](peers_starts.md) compares equal numbers of starts.",
-        "On the other data sets where our default is as good, cblearn's quickest estimator of equal "
-        f"accuracy takes {span(faster.values(), '.1f')} times our time.",
-        '`loss="auto"` is within one standard error of cblearn\'s best, or better, on '
-        f"{len(data) - len(lost)} of {len(data)} data sets.",
+        "cblearn's best estimator has less held-out error than our default, by more than one standard error, on "
+        f"{listed([f'{name} (by {apart})' for name, apart in behind.items()])}.",
+        'Neither our default nor `effort="quick"` is both quicker and no worse than '
+        f"{listed(open_front) if open_front else 'no estimator of cblearn: one of them always is'}"
+        f" ({share(total - len(open_front), total)} pairs of estimator and data set are beaten).",
+        f"On average over the data sets our default makes {-100 * mean:.2f} percentage points fewer errors than "
+        f"cblearn's best estimator of each ({-100 * fresh:.2f} on splits and data sets that had no part in "
+        "setting its constants), and "
+        f"{100 * hindsight:+.2f} compared with the best loss and strength in hindsight.",
+        f"With 1,000 objects or more, the default takes {span([times(data[n], DEFAULT, ONE_FIT) for n in large], '.1f')} "
+        "times the time of one L-BFGS fit at the loss and strength that it chose, and cblearn's quickest estimator "
+        f"within 0.015 of its error {span([quickest_close(data[n], settings) for n in large], '.0f')} times its time.",
+        f"On fewer objects that factor is {span([quickest_close(f, settings) for n, f in data.items() if n not in LARGE], '.1f')}; "
+        f'`effort="quick"` takes {span([times(f, QUICK, DEFAULT) for f in data.values()], ".2f")} of the default\'s time.',
     ]
-
-
-def _lost(found: Results, settings: dict[str, Any]) -> bool:
-    """Whether our `loss="auto"` is behind cblearn's best by more than one standard error of the difference."""
-    differences = np.subtract(
-        values(found, AUTO, "error"), values(found, str(best_peer(found, settings)), "error")
-    )
-    return bool(differences.mean() > differences.std(ddof=1) / np.sqrt(len(differences)))

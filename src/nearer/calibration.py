@@ -59,8 +59,8 @@ class Effort:
         Strengths of a further loss, from the points of the first: it does not need its own way down.
     most_splits : int
         Splits to average at most.
-    tol, last_tol : float
-        Factors on the tolerance of the fit: along the path, and of the last fit.
+    tol : float
+        Factor on the tolerance of the fit.
     """
 
     strengths: tuple[float, ...]
@@ -68,7 +68,6 @@ class Effort:
     further: tuple[float, ...]
     most_splits: int
     tol: float
-    last_tol: float
 
 
 #: every halving from 0.8 to 0.0001
@@ -78,7 +77,6 @@ CAREFUL = Effort(
     (0.003, 0.0008, 0.0002),
     _MOST_SPLITS,
     tol=1.0,
-    last_tol=0.1,
 )
 #: every fourth, by fits that go only as far as the next one needs
 QUICK = Effort(
@@ -87,7 +85,6 @@ QUICK = Effort(
     further=(0.0008,),
     most_splits=1,
     tol=5.0,
-    last_tol=1.0,
 )
 #: for a fit that must end before long
 HURRIED = replace(QUICK, strengths=(0.2, 0.0125, 0.0008), stronger=())

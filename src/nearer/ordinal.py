@@ -27,7 +27,7 @@ from nearer._utils.arrays import compared_distances, first_pair_nearer
 from nearer._utils.runtime import available_cores, compiling, one_thread
 from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text, optional
 from nearer._utils.validation import RandomState, generator, not_negative, whole
-from nearer.calibration import EFFORTS, Effort, choose, effort_for
+from nearer.calibration import EFFORTS, choose, effort_for
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import joined
 from nearer.errors import InputError
@@ -41,8 +41,8 @@ from nearer.solvers.path import LEAST_COMPARISONS, Choice
 from nearer.solvers.run import Callback
 from nearer.starts import brought_back, random_points, starting_points
 
-#: factor on `tol` if few comparisons are fitted: converging costs almost nothing
-_FEW_TOL = 1e-6
+#: factors on `tol` for the last fit of solver="auto": it starts close to the end, and few comparisons cost almost nothing
+_LAST_TOL, _FEW_TOL = 0.1, 1e-6
 #: fraction of the remaining seconds that a start may take
 _FOR_A_START = 0.25
 #: up to this many dimensions loss="auto" is SOE alone: the tails of t-STE bring nothing there
@@ -100,8 +100,8 @@ class OrdinalEmbedding(BaseEstimator):
     max_epochs, max_evaluations, max_seconds : number, optional
         Stop at whichever limit comes first. The last two include the trials of automatic choices.
     tol : float
-        Stop when two consecutive epochs lower the objective by less than this fraction (by less than a millionth of
-        it if solver="auto" has fewer than 50 comparisons).
+        Stop when two consecutive epochs lower the objective by less than this fraction; solver="auto" goes on to a tenth
+        of it (a millionth with fewer than 50 comparisons).
     n_jobs : int, optional
         Number of threads, or -1 for one per core. None means one per core for many comparisons, and one for few. The
         result does not depend on it.
@@ -294,7 +294,8 @@ class OrdinalEmbedding(BaseEstimator):
         start = self._start(course, init, losses[0])
         if len(losses) == 1 and l2 != "auto":
             return Choice(losses[0], float(l2), start)
-        return choose(course, start, losses, self._effort(course), None if l2 == "auto" else float(l2))
+        effort = effort_for(self.effort, course.comparisons.n_objects, len(course.comparisons))
+        return choose(course, start, losses, effort, None if l2 == "auto" else float(l2))
 
     def _solve(
         self, course: Fit, init: str | np.ndarray, choice: Choice, warm: bool
@@ -330,11 +331,8 @@ class OrdinalEmbedding(BaseEstimator):
         solver, budget = find_solver(self.solver), course.run.budget
         if self.solver == "auto":
             few = len(course.comparisons) < LEAST_COMPARISONS
-            budget = replace(budget, tol=self.tol * (_FEW_TOL if few else self._effort(course).last_tol))
+            budget = replace(budget, tol=self.tol * (_FEW_TOL if few else _LAST_TOL))
         return solver, budget
-
-    def _effort(self, course: Fit) -> Effort:
-        return effort_for(self.effort, course.comparisons.n_objects, len(course.comparisons))
 
     def _threads(self, n_comparisons: int) -> int:
         if self.n_jobs is None:

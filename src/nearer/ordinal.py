@@ -41,7 +41,7 @@ from nearer.solvers.path import LEAST_COMPARISONS, Choice
 from nearer.solvers.run import Callback
 from nearer.starts import brought_back, random_points, starting_points
 
-#: factors on `tol` for the last fit of solver="auto": it starts close to the end, and few comparisons cost almost nothing
+#: factors on `tol` for the last fit of solver="auto": it starts close to the end; few comparisons cost almost nothing
 _LAST_TOL, _FEW_TOL = 0.1, 1e-6
 #: fraction of the remaining seconds that a start may take
 _FOR_A_START = 0.25
@@ -100,8 +100,8 @@ class OrdinalEmbedding(BaseEstimator):
     max_epochs, max_evaluations, max_seconds : number, optional
         Stop at whichever limit comes first. The last two include the trials of automatic choices.
     tol : float
-        Stop when two consecutive epochs lower the objective by less than this fraction; solver="auto" goes on to a tenth
-        of it (a millionth with fewer than 50 comparisons).
+        Stop when two consecutive epochs lower the objective by less than this fraction; solver="auto" continues to a
+        tenth of it (a millionth with fewer than 50 comparisons).
     n_jobs : int, optional
         Number of threads, or -1 for one per core. None means one per core for many comparisons, and one for few. The
         result does not depend on it.

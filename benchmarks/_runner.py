@@ -32,6 +32,7 @@ NAMES = (
     "retrieval",
     "peers_ordinal",
     "peers_starts",
+    "solver_map",
     "scaling",
     "kernel_limit",
     "online_scale",

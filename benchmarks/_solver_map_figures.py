@@ -38,6 +38,9 @@ def winners(
 
 def _by_size(ax: Axes, found: Problems, p: int, winner: Callable[[dict[str, Standing]], Win | None]) -> None:
     here = {(size.n, size.per): one for size, one in found.items() if (size.loss, size.p) == ("soe", p)}
+    if not here:  # not measured yet
+        ax.set_axis_off()
+        return
     objects, per_object = sorted({n for n, _ in here}), sorted({per for _, per in here})
     for (n, per), standings in here.items():
         _cell(ax, per_object.index(per), objects.index(n), winner(standings))

@@ -41,7 +41,8 @@ class Standing:
     error: float
     accurate: bool
     above: float  # objective at the end, relative to the lowest that any solver reached
-    closer_error: Number
+    closer_error: Number  # of the run to the smaller tolerance, with its seconds
+    closer_seconds: Number
     until_near: Number
 
 
@@ -78,6 +79,7 @@ def _standings(results: list[Found]) -> dict[str, Standing]:
             accurate=_accurate(errors[name], errors[best]),
             above=_middle(one[name]["objective"] / low - 1 for one, low in zip(results, lowest, strict=True)),
             closer_error=_mean(one[name].get("closer", {}).get("error") for one in results),
+            closer_seconds=median(one[name].get("closer", {}).get("seconds") for one in results),
             until_near=median(
                 _until(one[name]["near"], (1 + NEAR) * low) for one, low in zip(results, lowest, strict=True)
             ),

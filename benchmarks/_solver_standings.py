@@ -132,6 +132,14 @@ def quickest(standings: dict[str, Standing]) -> Win:
     return _win(first, times, standings)
 
 
+def closer_is_better(standings: dict[str, Standing]) -> bool:
+    """Return whether L-BFGS to the smaller tolerance is as accurate as a winner other than L-BFGS, and quicker."""
+    win, ours = quickest(standings).name, standings["L-BFGS"]
+    if win == "L-BFGS" or ours.closer_error is None or ours.closer_seconds is None:
+        return False
+    return ours.closer_error <= standings[win].error + ENOUGH and ours.closer_seconds < standings[win].seconds
+
+
 def first_near(standings: dict[str, Standing]) -> Win | None:
     """Return who first comes within 1% of the lowest objective; None if nobody does in most seeds."""
     times = {name: one.until_near for name, one in standings.items() if one.until_near is not None}
@@ -153,10 +161,10 @@ def words(win: Win | None) -> str:
     """Return a win in a few words.
 
     >>> words(Win("L-BFGS", "TNC", 2.345, False)), words(Win("TNC", None, None, False)), words(None)
-    ('L-BFGS 2.3', 'TNC alone', 'none')
+    ('L-BFGS 2.3', 'TNC only', 'none')
     """
     if win is None:
         return "none"
     if win.lead is None:
-        return f"{win.name} alone"
+        return f"{win.name} only"
     return f"{win.name} {'over ' if win.at_least else ''}{win.lead:.1f}"

@@ -17,7 +17,7 @@ sys.path.insert(
 from benchmarks import _solver_standings, solver_map
 from benchmarks._runner import Job, settings_of
 from benchmarks._solver_fits import RIVALS, TIMED, Course, Problem
-from benchmarks._solver_standings import first_near, problems, quickest
+from benchmarks._solver_standings import closer_is_better, first_near, problems, quickest
 from nearer.solvers import Progress
 
 CELL = {"loss": "soe", "l2": 0.0125, "p": 2, "n": 30, "per": 20, "seed": 0}
@@ -115,6 +115,17 @@ def test_the_quickest_wins_if_it_is_accurate_enough():
     slightly, clearly = {"error": 0.1019}, {"error": 0.13}
     assert win_of(row(LBFGS=slightly), row(1, LBFGS=slightly)).name == "L-BFGS"
     assert win_of(row(LBFGS=clearly), row(1, LBFGS=clearly)).name == "Adam 10 + L-BFGS"
+
+
+def test_a_smaller_tolerance_of_lbfgs_may_be_better_than_the_winner():
+    def closer(seconds: float, error: float) -> bool:
+        ours = {"error": 0.2, "closer": {"seconds": seconds, "objective": 1.0, "error": error}}
+        (standings,) = problems([row(LBFGS=ours)]).values()
+        return closer_is_better(standings)
+
+    assert closer(1.5, 0.101)
+    assert not closer(2.5, 0.101)
+    assert not closer(1.5, 0.11)
 
 
 def test_errors_that_scatter_between_seeds_decide_nothing():

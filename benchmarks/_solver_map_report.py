@@ -16,6 +16,7 @@ from benchmarks._solver_standings import (
     first_near,
     problems,
     quickest,
+    times_of_lbfgs,
     words,
 )
 from benchmarks._tables import Table, digits
@@ -76,25 +77,27 @@ def _overall(found: Problems) -> Table:
         [
             "",
             "ran",
+            "time-outs",
             "accurate enough",
             "wins",
             "time / L-BFGS",
             "over 1% above the lowest",
             "first within 1%",
         ],
-        note="Numbers of problems, and quartiles of the CPU time divided by that of L-BFGS. A problem is a loss, a "
-        "penalty and a size.",
+        note="Numbers of problems, and quartiles of the CPU time divided by that of L-BFGS if both finished. A "
+        "problem is a loss, a penalty and a size.",
     )
-    wins = [quickest(one).name for one in found.values()]
+    wins = [win.name for one in found.values() if (win := quickest(one))]
     firsts = [win.name for one in found.values() if (win := first_near(one))]
     for name in RIVALS:
         ran = [one for one in found.values() if name in one]
         if not ran:
             continue
-        ratios = [one[name].seconds / one["L-BFGS"].seconds for one in ran]
+        ratios = times_of_lbfgs(ran, name)
         table.add(
             name,
             len(ran),
+            sum(one[name].timed_out for one in ran),
             sum(one[name].accurate for one in ran),
             wins.count(name),
             " / ".join(digits(value, 2) for value in np.quantile(ratios, [0.25, 0.5, 0.75])),
@@ -135,14 +138,14 @@ def _behind(found: Problems) -> Table:
         ours, win = standings["L-BFGS"], quickest(standings)
         if ours.accurate:
             continue
-        best = standings[win.name]
+        best = standings[win.name] if win else None
         closer = (
             "-" if ours.closer_error is None else f"{ours.closer_error:.4f}, {digits(ours.closer_seconds)} s"
         )
         table.add(
             describe(size),
-            win.name,
-            *(f"{one.error:.4f}, {_seconds(one)} s" for one in (best, ours)),
+            win.name if win else "none finished",
+            *("-" if one is None else f"{one.error:.4f}, {_seconds(one)} s" for one in (best, ours)),
             closer,
         )
     return table
@@ -162,7 +165,8 @@ def _penalties(others: Problems, usual: Problems) -> Table:
     )
     for size, found in sorted({**others, **same}.items(), key=lambda item: item[0].l2):
         win = quickest(found)
-        table.add(size.l2, words(win), f"{found[win.name].error:.4f}", f"{found['L-BFGS'].error:.4f}")
+        error = f"{found[win.name].error:.4f}" if win else "-"
+        table.add(size.l2, words(win), error, f"{found['L-BFGS'].error:.4f}")
     return table
 
 

@@ -124,20 +124,31 @@ def _mean(values: Iterable[float | None]) -> Number:
     return None if None in numbers else float(np.mean(numbers))  # type: ignore[arg-type]
 
 
-def quickest(standings: dict[str, Standing]) -> Win:
-    """Return who wins by the time of a whole fit among those that are accurate enough."""
+def quickest(standings: dict[str, Standing]) -> Win | None:
+    """Return who is quickest among those that are accurate enough; None if none of them finished."""
     times = {name: one.seconds for name, one in standings.items() if one.accurate}
-    whole = {name: seconds for name, seconds in times.items() if not standings[name].timed_out} or times
-    first = min(whole, key=lambda name: whole[name])
-    return _win(first, times, standings)
+    finished = [name for name in times if not standings[name].timed_out]
+    if not finished:
+        return None
+    return _win(min(finished, key=lambda name: times[name]), times, standings)
 
 
 def closer_is_better(standings: dict[str, Standing]) -> bool:
     """Return whether L-BFGS to the smaller tolerance is as accurate as a winner other than L-BFGS, and quicker."""
-    win, ours = quickest(standings).name, standings["L-BFGS"]
-    if win == "L-BFGS" or ours.closer_error is None or ours.closer_seconds is None:
+    win, ours = quickest(standings), standings["L-BFGS"]
+    if win is None or win.name == "L-BFGS" or ours.closer_error is None or ours.closer_seconds is None:
         return False
-    return ours.closer_error <= standings[win].error + ENOUGH and ours.closer_seconds < standings[win].seconds
+    best = standings[win.name]
+    return ours.closer_error <= best.error + ENOUGH and ours.closer_seconds < best.seconds
+
+
+def times_of_lbfgs(found: Iterable[dict[str, Standing]], name: str) -> list[float]:
+    """Return the CPU time of a solver divided by that of L-BFGS, for each problem on which both finished."""
+    return [
+        one[name].seconds / one["L-BFGS"].seconds
+        for one in found
+        if name in one and not one[name].timed_out and not one["L-BFGS"].timed_out
+    ]
 
 
 def first_near(standings: dict[str, Standing]) -> Win | None:

@@ -14,7 +14,7 @@ sys.path.insert(
     0, str(Path(__file__).parents[2])
 )  # benchmarks is a folder of the repository, not of the package
 
-from benchmarks import _solver_standings, solver_map
+from benchmarks import _report, _solver_standings, solver_map
 from benchmarks._runner import Job, settings_of
 from benchmarks._solver_fits import RIVALS, TIMED, Course, Problem
 from benchmarks._solver_standings import closer_is_better, first_near, problems, quickest
@@ -105,7 +105,7 @@ def row(seed: int = 0, n: int = 30, **changed: dict) -> dict:
     return {"cell": {**CELL, "n": n, "seed": seed}, "results": results}
 
 
-def win_of(*rows: dict) -> _solver_standings.Win:
+def win_of(*rows: dict) -> _solver_standings.Win | None:
     (standings,) = problems(list(rows)).values()
     return quickest(standings)
 
@@ -135,6 +135,8 @@ def test_errors_that_scatter_between_seeds_decide_nothing():
 def test_a_time_out_never_wins_and_its_time_is_a_lower_bound():
     ended = {"ended": "time-out"}
     assert win_of(row(LBFGS=ended)).name == "Adam 10 + L-BFGS"
+    worse = {"error": 0.2}
+    assert win_of(row(LBFGS=ended, Adam=worse, TNC=worse)) is None
     assert win_of(row(Adam={"ended": "time-out"})) == ("L-BFGS", "Adam 10 + L-BFGS", 2.0, True)
 
 
@@ -152,12 +154,24 @@ def test_tables_and_picture_of_half_a_run():
     loops = {"seconds": {name: [1.0, 2.0, 4.0] for name in TIMED}, "load": 3.0}
     rows = [row(), row(n=100), {"cell": {"busy": 100}, "results": {"alone": loops, "beside loops": loops}}]
     overall, soe, behind, beside, *_ = solver_map.summarise(rows, SETTINGS)
-    assert overall.rows[0][:4] == ["L-BFGS", "2", "2", "2"]
+    assert overall.rows[0][:5] == ["L-BFGS", "2", "0", "2", "2"]
     assert soe.rows == [["30", "L-BFGS 2.0"], ["100", "L-BFGS 2.0"]]
     assert behind.rows == []
     assert beside.rows == [["100", "2", "2", "1.00", "2", "2", "1.00"]]
     for figure in solver_map.draw(rows, SETTINGS).values():
         assert len(figure.axes[0].patches) == 2
+
+
+def test_few_answers_about_many_objects_are_almost_guessed():
+    """The introduction of the page says so."""
+    rows = _report.load_finished("solver_map", quick=False)["rows"]
+    sparse = [
+        one
+        for size, found in problems(rows).items()
+        if size.n >= 1000 and size.per <= 5
+        for one in found.values()
+    ]
+    assert min(one.error for one in sparse) > 0.4
 
 
 # -- cells ------------------------------------------------------------------------------------------------------------

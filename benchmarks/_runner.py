@@ -31,6 +31,7 @@ NAMES = (
     "music",
     "retrieval",
     "peers_ordinal",
+    "solver_map",
     "scaling",
     "kernel_limit",
     "online_scale",

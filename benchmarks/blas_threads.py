@@ -12,13 +12,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks._figures import grid, tidy_chart
+from benchmarks._load import busy_loops, environment
 from benchmarks._runner import Job
 from benchmarks._store import FOLDER, Cell
 from benchmarks._tables import Table, checks, digits, spread
@@ -32,8 +32,6 @@ SETTINGS: dict[str, Any] = {
     "largest_ratio": 1.3,
 }
 QUICK = {"jobs": ["RelativeKernel, n = 300"], "processes": 1, "fits_per_process": 1}
-
-_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
 
 
 def cells(settings: dict[str, Any]) -> list[Cell]:
@@ -50,7 +48,7 @@ def warm_up(settings: dict[str, Any]) -> None:
 def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
     """Both kinds of process in turns."""
     seconds: dict[str, list[float]] = {"as installed": [], "one thread": []}
-    with _loops(os.cpu_count() or 1 if cell["load"] == "busy" else 0):
+    with busy_loops(os.cpu_count() or 1 if cell["load"] == "busy" else 0):
         for turn in range(job.settings["processes"]):
             for name in sorted(seconds, reverse=bool(turn % 2)):
                 one = name == "one thread"
@@ -60,26 +58,16 @@ def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _timed(name: str, turns: int, *, one_thread: bool) -> list[float]:
-    environment = {key: value for key, value in os.environ.items() if key not in _VARIABLES}
-    if one_thread:
-        environment |= dict.fromkeys(_VARIABLES, "1")
     command = [sys.executable, "-m", "benchmarks._thread_jobs", name, str(turns)]
     done = subprocess.run(
-        command, env=environment, cwd=FOLDER.parent, capture_output=True, text=True, check=True
+        command,
+        env=environment(one_thread=one_thread),
+        cwd=FOLDER.parent,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout.splitlines()[-1])
-
-
-@contextmanager
-def _loops(count: int) -> Iterator[None]:
-    """Endless loops beside the block."""
-    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
 
 
 def ratio(row: dict[str, Any]) -> float:

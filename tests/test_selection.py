@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import nearer
-from nearer import datasets
+from nearer import datasets, selection
 from nearer.selection import DimensionChoice
 from tests.refusals import refused
 
@@ -90,3 +90,49 @@ def test_bad_arguments(arguments, facts):
     answers, _ = datasets.planted(12, 2, 200, random_state=0)
     with refused(*facts):
         nearer.choose_dimension(answers, **arguments)
+
+
+def test_dimensions_on_one_path_have_the_errors_of_separate_fits(monkeypatch):
+    answers, _ = nearer.datasets.planted(60, 5, 8000, noise=0.05, random_state=0)
+    settings = {"n_components": (2, 4, 5, 6), "n_splits": 3, "random_state": 0}
+    path = nearer.choose_dimension(answers, **settings)
+    monkeypatch.setattr(selection, "_can_follow_a_path", lambda template: False)
+    separate = nearer.choose_dimension(answers, **settings)
+    np.testing.assert_allclose(path.mean_errors, separate.mean_errors, atol=0.012)
+    assert path.best == separate.best == 5
+
+
+def test_dimensions_need_not_be_in_order():
+    answers, _ = nearer.datasets.planted(30, 3, 2000, random_state=0)
+    one, other = (
+        nearer.choose_dimension(answers, dimensions, n_splits=2, random_state=0)
+        for dimensions in ((5, 2, 3), (2, 3, 5))
+    )
+    np.testing.assert_array_equal(one.errors[[1, 2, 0]], other.errors)
+    assert one.n_components == (5, 2, 3)
+
+
+def test_threads_do_not_change_the_choice():
+    answers, _ = nearer.datasets.planted(30, 3, 3000, noise=0.1, random_state=0)
+    errors = [
+        nearer.choose_dimension(
+            answers, (2, 4), n_splits=3, random_state=0, estimator=nearer.OrdinalEmbedding(n_jobs=n_jobs)
+        ).errors
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(*errors)
+
+
+@pytest.mark.parametrize(
+    ("settings", "follows"),
+    [
+        ({"loss": "tste", "l2": 0.01, "effort": "quick", "tol": 1e-2}, True),
+        ({"solver": "sgd"}, False),
+        ({"n_init": 3}, False),
+        ({"init": np.zeros((3, 2))}, False),
+        ({"callback": print}, False),
+        ({"max_seconds": 5.0}, False),
+    ],
+)
+def test_settings_that_a_path_ignores_are_not_ignored(settings, follows):
+    assert selection._can_follow_a_path(nearer.OrdinalEmbedding(**settings)) == follows

@@ -23,7 +23,7 @@ from nearer.losses import Loss
 from nearer.metrics import calibrated_loss, triplet_error
 from nearer.objectives import PointObjective
 from nearer.solvers import LBFGS
-from nearer.solvers.path import LEAST_COMPARISONS, Choice, Path, StopRule, Trials
+from nearer.solvers.path import LEAST_COMPARISONS, Choice, Path, Split, StopRule, Trials
 from nearer.starts import brought_back
 
 #: used if there are too few comparisons to hold some out
@@ -122,8 +122,19 @@ def choose(
     if room < _OF_A_PATH:
         effort, losses = HURRIED, losses[:1]
     n_splits = min(-(-_ENOUGH_HELD_OUT // int(_HELD_OUT * len(comparisons) + 1)), effort.most_splits)
+    trials = trials_of(course, effort, start, n_splits)
+
+    def work() -> None:
+        splits = [comparisons.split(test_size=_HELD_OUT, random_state=course.rng) for _ in range(n_splits)]
+        walk(trials, splits, [start] * n_splits, losses, effort, strength)
+
+    return trials.choose(first, work, comparisons, _WORTH_ANOTHER_LOSS)
+
+
+def trials_of(course: Fit, effort: Effort, start: np.ndarray, n_splits: int) -> Trials:
+    """Return the trials of a fit; points that collapse are replaced by `start`."""
     each = _for_trials(course, n_splits)
-    trials = Trials(
+    return Trials(
         course.run,
         course.rng,
         lambda part, loss, l2: each.objective(loss, l2, part),
@@ -135,25 +146,30 @@ def choose(
         tol=effort.tol * course.run.budget.tol,
     )
 
-    def work() -> None:
-        splits = [comparisons.split(test_size=_HELD_OUT, random_state=course.rng) for _ in range(n_splits)]
-        strengths, further = (
-            (effort.strengths, effort.further) if strength is None else ((strength,), (strength,))
-        )
-        parts = len(strengths) + (len(losses) - 1) * len(further)
-        course.run.enter(_stage(losses, strength), parts * n_splits)
-        doubt = _IN_DOUBT + sum(len(held) for _, held in splits) ** -0.5
-        rule = StopRule(_WORTH_A_CHANGE, slack=doubt)
-        path = trials.path(losses[0], splits)
-        _descend(path, strengths, [start] * n_splits, rule)
-        if path.best == effort.strengths[0] and strength is None:
-            path.walk(effort.stronger, path.fits[path.best], LBFGS(), rule)
-        assert path.best is not None
-        for loss in losses[1:]:
-            in_doubt = replace(rule, hopeless=(1 + doubt) * path.least)
-            _descend(trials.path(loss, splits), further, path.fits[path.best], in_doubt)
 
-    return trials.choose(first, work, comparisons, _WORTH_ANOTHER_LOSS)
+def walk(
+    trials: Trials,
+    splits: list[Split],
+    starts: list[np.ndarray],
+    losses: list[Loss],
+    effort: Effort,
+    strength: float | None = None,
+) -> None:
+    """Walk along the strengths of the first loss, then along those of the others from its best points."""
+    strengths, further = (
+        (effort.strengths, effort.further) if strength is None else ((strength,), (strength,))
+    )
+    parts = len(strengths) + (len(losses) - 1) * len(further)
+    trials.run.enter(_stage(losses, strength), parts * len(splits))
+    doubt = _IN_DOUBT + sum(len(held) for _, held in splits) ** -0.5
+    rule = StopRule(_WORTH_A_CHANGE, slack=doubt)
+    path = trials.path(losses[0], splits)
+    _descend(path, strengths, starts, rule)
+    if path.best == effort.strengths[0] and strength is None:
+        path.walk(effort.stronger, path.best_fits, LBFGS(), rule)
+    for loss in losses[1:]:
+        in_doubt = replace(rule, hopeless=(1 + doubt) * path.least)
+        _descend(trials.path(loss, splits), further, path.best_fits, in_doubt)
 
 
 def _for_trials(course: Fit, n_splits: int) -> Fit:

@@ -51,12 +51,12 @@ _LOW_DIMENSION = 3
 _WORTH_A_THREAD = 50_000
 
 
-def _candidates(n_components: int) -> list[Loss]:
+def candidates(n_components: int, effort: str = "normal") -> list[Loss]:
     """Return the losses that loss="auto" tries: more of them make the choice worse, by chance.
 
     SOE is the best or close to it without much noise, and t-STE with heavy tails for opinions in many dimensions.
     """
-    if n_components <= _LOW_DIMENSION:
+    if n_components <= _LOW_DIMENSION or effort == "quick":
         return [SOE()]
     return [SOE(), TSTE(alpha=(n_components - 1) / 2)]
 
@@ -287,9 +287,7 @@ class OrdinalEmbedding(BaseEstimator):
 
     def _choose(self, course: Fit, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
         loss, l2 = chosen or (self.loss, self.l2)
-        losses = [find_loss(loss)] if loss != "auto" else _candidates(self.n_components)
-        if self.effort == "quick":
-            losses = losses[:1]
+        losses = [find_loss(loss)] if loss != "auto" else candidates(self.n_components, self.effort)
 
         start = self._start(course, init, losses[0])
         if len(losses) == 1 and l2 != "auto":

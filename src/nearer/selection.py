@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from nearer._fitting import as_comparisons, silent_trials, warn_of_trials
+from nearer._fitting import Fit, as_comparisons, silent_trials, warn_of_trials
+from nearer._utils.runtime import one_thread
 from nearer._utils.text import warn
 from nearer._utils.validation import generator, whole
+from nearer.calibration import effort_for, trials_of, walk
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.ordinal import OrdinalEmbedding
+from nearer.losses import find as find_loss
+from nearer.ordinal import OrdinalEmbedding, candidates
+from nearer.solvers import LBFGS, Budget, Run
+from nearer.solvers.path import Path, Split
+from nearer.starts import starting_points
 
 __all__ = ["DimensionChoice", "choose_dimension"]
+
+#: up to this dimension every one starts afresh: a line or plane that is folded stays folded in the next
+_LOW_DIMENSION = 3
+#: factor on the tolerance of the last fit of a dimension, as in a fit
+_LAST_TOL = 0.1
+#: size of the columns that a further dimension begins with, relative to the others
+_NUDGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -130,15 +143,13 @@ def choose_dimension(
     whole("n_splits", n_splits, at_least=2)
     rng = generator(random_state)
     template = OrdinalEmbedding() if estimator is None else estimator
-    folds = comparisons.folds(n_splits, random_state=rng)
-    seeds = rng.integers(2**31, size=n_splits)  # one per fold, so that dimensions are compared in pairs
-    errors = [
-        [
-            1.0 - _fitted(template, dimension, int(seed), comparisons[train]).score(comparisons[test])
-            for seed, (train, test) in zip(seeds, folds, strict=True)
-        ]
-        for dimension in dimensions
+    splits = [
+        (comparisons[train], comparisons[test])
+        for train, test in comparisons.folds(n_splits, random_state=rng)
     ]
+    errors_of = _along_a_path if _can_follow_a_path(template) else _by_separate_fits
+    found = errors_of(template, comparisons, splits, sorted(set(dimensions)), rng)
+    errors = [found[dimension] for dimension in dimensions]
     choice = DimensionChoice(dimensions, np.array(errors))
     if choice.best_is_largest and choice.smallest_within_one_se == choice.best:
         warn(
@@ -149,8 +160,80 @@ def choose_dimension(
     return choice
 
 
-def _fitted(
-    template: OrdinalEmbedding, dimension: int, seed: int, comparisons: Comparisons
-) -> OrdinalEmbedding:
-    with silent_trials():
-        return clone(template).set_params(n_components=dimension, random_state=seed).fit(comparisons)
+def _can_follow_a_path(template: OrdinalEmbedding) -> bool:
+    """Return whether fits differ from the default only in what a path takes into account."""
+    of_a_path = {"n_components", "loss", "l2", "effort", "tol", "n_jobs", "dtype", "random_state"}
+    usual, own = OrdinalEmbedding().get_params(), template.get_params()
+    return all(name in of_a_path or own[name] is value or own[name] == value for name, value in usual.items())
+
+
+def _along_a_path(
+    template: OrdinalEmbedding,
+    comparisons: Comparisons,
+    splits: list[Split],
+    dimensions: list[int],
+    rng: np.random.Generator,
+) -> dict[int, list[float]]:
+    """Return the errors of each dimension; above three, fits start from the points of the dimension before.
+
+    The strength of the L2 term and the loss are those that suit all folds best, by the loss of calibrated margins.
+    """
+    template._check(comparisons)
+    run = Run(Budget(tol=template.tol))
+    strength = None if isinstance(template.l2, str) else float(template.l2)
+    errors: dict[int, list[float]] = {}
+    before: Path | None = None
+    for dimension in dimensions:
+        losses = (
+            candidates(dimension, template.effort) if template.loss == "auto" else [find_loss(template.loss)]
+        )
+        effort = effort_for(template.effort, comparisons.n_objects, len(comparisons))
+        n_jobs = template._threads(len(comparisons) * len(splits))
+        course = Fit(comparisons, dimension, rng, template.dtype, n_jobs, run)
+        starts = [starting_points("auto", part, losses[0], dimension, rng) for part, _ in splits]
+        trials = trials_of(course, effort, starts[0], len(splits))
+        if before is not None and dimension > _LOW_DIMENSION:
+            starts = [_with_columns(*pair) for pair in zip(before.best_fits, starts, strict=True)]
+            effort = replace(effort, strengths=effort.strengths[_after(effort.strengths, before.best) :])
+        with one_thread():
+            walk(trials, splits, starts, losses, effort, strength)
+            best = min(trials.paths, key=lambda path: path.least)
+            assert best.best is not None
+            best.fit(best.best, best.best_fits, LBFGS(), tol=_LAST_TOL * template.tol)
+        before = trials.paths[0]
+        errors[dimension] = best.errors_by_split()
+    return errors
+
+
+def _with_columns(points: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return points with further columns: small ones, in directions that a start for the higher dimension has."""
+    further = start[:, points.shape[1] :]
+    size = float(np.linalg.norm(points)) / max(float(np.linalg.norm(start)), 1e-300)
+    return np.hstack([points, _NUDGE * size * further])
+
+
+def _after(strengths: tuple[float, ...], best: float | None) -> int:
+    """Return where to begin: two strengths above the best one of the dimension before."""
+    weaker = [at for at, strength in enumerate(strengths) if best is None or strength <= best]
+    return max(min(weaker, default=len(strengths)) - 2, 0)
+
+
+def _by_separate_fits(
+    template: OrdinalEmbedding,
+    comparisons: Comparisons,
+    splits: list[Split],
+    dimensions: list[int],
+    rng: np.random.Generator,
+) -> dict[int, list[float]]:
+    """Return the errors of each dimension by fits with all of the user's settings."""
+    seeds = rng.integers(2**31, size=len(splits))  # one per fold, so that dimensions are compared in pairs
+
+    def error(dimension: int, seed: int, train: Comparisons, test: Comparisons) -> float:
+        model = clone(template).set_params(n_components=dimension, random_state=seed)
+        with silent_trials():
+            return 1.0 - model.fit(train).score(test)
+
+    return {
+        dimension: [error(dimension, int(seed), *split) for seed, split in zip(seeds, splits, strict=True)]
+        for dimension in dimensions
+    }

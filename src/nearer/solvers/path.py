@@ -251,7 +251,17 @@ class Path:
             if idle >= rule.idle or score <= rule.enough or score > rule.hopeless:
                 return
 
+    @property
+    def best_fits(self) -> Sequence[np.ndarray]:
+        """Return the points of the best strength on each split."""
+        assert self.best is not None
+        return self.fits[self.best]
+
+    def errors_by_split(self) -> list[float]:
+        """Return the held-out error of the best strength on each split."""
+        return [self.trials.error(x, held) for x, (_, held) in zip(self.best_fits, self.splits, strict=True)]
+
     def best_points(self, comparisons: Comparisons) -> np.ndarray:
         """Return the fit of a split that suits all comparisons best: a split may end in a local minimum."""
         assert self.best is not None
-        return min(self.fits[self.best], key=self.trials.build(comparisons, self.loss, self.best).value)
+        return min(self.best_fits, key=self.trials.build(comparisons, self.loss, self.best).value)

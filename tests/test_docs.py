@@ -135,19 +135,28 @@ def test_numbers_of_automatic_choices_are_the_codes():
     from nearer import calibration, ordinal
 
     text = " ".join((DOCS / "guide" / "choosing.md").read_text(encoding="utf-8").split())
-    assert f"The strengths are {', '.join(f'{strength:g}' for strength in calibration.STRENGTHS)}." in text
-    assert f"with the strength {calibration.DEFAULT_STRENGTH:g}," in text
+    careful, quick = calibration.CAREFUL, calibration.QUICK
+    quick_ones = [f"{strength:g}" for strength in quick.strengths]
+    assert f"the strengths are {', '.join(quick_ones[:-1])} and {quick_ones[-1]}, on one split" in text
+    assert quick.most_splits == 1
+    assert f"with the strength {careful.strengths[0]:g} by L-BFGS, then with half of it" in text
+    assert f"down to {careful.strengths[-1]:.1g}." in text
+    assert "try {:g} and {:g} too".format(*careful.stronger) in text
+    assert "t-STE at {:g}, {:g} and {:g}".format(*careful.further) in text
+    assert len(quick.further) == 1  # "at one strength"
     assert f"fewer than {calibration._ENOUGH_HELD_OUT:,} comparisons" in text
-    assert f"at most {calibration._MOST_SPLITS}." in text
-    assert f"Below {calibration.LEAST_COMPARISONS} comparisons," in text
-    assert f"lower by at least {100 * calibration._WORTH_A_CHANGE:g}%" in text
-    assert f"error is {100 * calibration._PATIENCE:g}% above the lowest so far" in text
-    assert f"within {100 * calibration._IN_DOUBT:g}% of the lowest error" in text
-    assert calibration.CLOSER == 0.01  # "a hundredth of `tol`"
+    assert f"at most {careful.most_splits}." in text
+    assert f"below {calibration.LEAST_COMPARISONS} comparisons" in text
+    assert f"nearer uses {calibration.DEFAULT_STRENGTH:g}." in text
+    assert (
+        f"With {calibration._FEW_OBJECTS:,} objects or {calibration._FEW_COMPARISONS:,} comparisons" in text
+    )
     assert calibration._HELD_OUT == 0.1  # "a tenth"
-    assert ordinal._WARM.name == "svrg"  # "continues from their points with SVRG-SBB alone"
-    order = [f"`{name}`" for name in ordinal._ORDER]
-    assert f"done for {', '.join(order[:-1])} and {order[-1]}." in text
+    assert ordinal._LAST_TOL == 0.1  # "to a tenth of `tol`"
+    assert len(calibration.HURRIED.strengths) == 3
+    losses = [type(loss).__name__ for loss in ordinal.candidates(4)]
+    assert losses == ["SOE", "TSTE"]
+    assert [type(loss).__name__ for loss in ordinal.candidates(3)] == ["SOE"]  # "up to three dimensions"
 
 
 def test_numbers_of_the_step_rule_are_the_codes():
@@ -161,9 +170,9 @@ def test_numbers_of_the_step_rule_are_the_codes():
     assert "three times the points' length" in text
     numbers = (steps.CAUTION, steps.MOST_GROWTH, steps.PROBE, steps.SECANTS, steps.MOST_TRAVEL)
     assert numbers == (0.1, 2.0, 0.01, 10.0, 3.0)
-    adam, svrg = SOLVERS["auto"].solvers
-    assert f"Adam on large batches for {adam.epochs} epochs" in text
-    assert svrg.step.first_step == "careful"
+    assert SOLVERS["auto"] == SOLVERS["lbfgs"]
+    assert "L-BFGS with five past steps" in text
+    assert SOLVERS["lbfgs"].memory == 5
     assert f"modules of {SOLVERS['svrg-sbb-restarts'].module_epochs} epochs" in text
 
 

@@ -164,7 +164,8 @@ def _can_follow_a_path(template: OrdinalEmbedding) -> bool:
     """Return whether fits differ from the default only in what a path takes into account."""
     of_a_path = {"n_components", "loss", "l2", "effort", "tol", "n_jobs", "dtype", "random_state"}
     usual, own = OrdinalEmbedding().get_params(), template.get_params()
-    return all(name in of_a_path or own[name] is value or own[name] == value for name, value in usual.items())
+    others = [name for name in usual if name not in of_a_path]
+    return all(type(own[name]) is type(usual[name]) and own[name] == usual[name] for name in others)
 
 
 def _along_a_path(

@@ -154,9 +154,9 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert calibration._HELD_OUT == 0.1  # "a tenth"
     assert ordinal._LAST_TOL == 0.1  # "to a tenth of `tol`"
     assert len(calibration.HURRIED.strengths) == 3
-    losses = [type(loss).__name__ for loss in ordinal.candidates(4)]
+    losses = [type(loss).__name__ for loss in calibration.candidates(4)]
     assert losses == ["SOE", "TSTE"]
-    assert [type(loss).__name__ for loss in ordinal.candidates(3)] == ["SOE"]  # "up to three dimensions"
+    assert [type(loss).__name__ for loss in calibration.candidates(3)] == ["SOE"]  # "up to three dimensions"
 
 
 def test_numbers_of_the_step_rule_are_the_codes():

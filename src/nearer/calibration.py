@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nearer._fitting import Fit
-from nearer.losses import Loss
+from nearer.losses import SOE, TSTE, Loss
 from nearer.metrics import calibrated_loss, triplet_error
 from nearer.objectives import PointObjective
 from nearer.solvers import LBFGS
@@ -39,6 +39,8 @@ _WORTH_A_CHANGE, _WORTH_ANOTHER_LOSS = 0.004, 0.002
 #: share by which the score may rise on the way, and a further loss be behind at its first strength; scores of few
 #: comparisons may rise by more
 _IN_DOUBT = 0.003
+#: up to this many dimensions loss="auto" is SOE alone: the tails of t-STE bring nothing there
+_LOW_DIMENSION = 3
 #: coordinates from which a map leaves the caches, where single precision takes half the time
 _LARGE_MAP = 100_000
 #: mean squared distance, in units of the loss, below which points have collapsed
@@ -101,6 +103,16 @@ def effort_for(effort: str, n_objects: int, n_comparisons: int) -> Effort:
     """
     small = n_objects < _FEW_OBJECTS and n_comparisons <= _FEW_COMPARISONS
     return CAREFUL if effort == "thorough" or (effort == "normal" and small) else QUICK
+
+
+def candidates(n_components: int, effort: str = "normal") -> list[Loss]:
+    """Return the losses that loss="auto" tries: more of them make the choice worse, by chance.
+
+    SOE is the best or close to it without much noise, and t-STE with heavy tails for opinions in many dimensions.
+    """
+    if n_components <= _LOW_DIMENSION or effort == "quick":
+        return [SOE()]
+    return [SOE(), TSTE(alpha=(n_components - 1) / 2)]
 
 
 def choose(

@@ -27,11 +27,11 @@ from nearer._utils.arrays import compared_distances, first_pair_nearer
 from nearer._utils.runtime import available_cores, compiling, one_thread
 from nearer._utils.schema import AnyOf, Array, Integer, Number, Saved, Text, optional
 from nearer._utils.validation import RandomState, generator, not_negative, whole
-from nearer.calibration import EFFORTS, choose, effort_for
+from nearer.calibration import EFFORTS, candidates, choose, effort_for
 from nearer.comparisons import Comparisons
 from nearer.comparisons.joining import joined
 from nearer.errors import InputError
-from nearer.losses import SOE, TSTE, Loss
+from nearer.losses import Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
 from nearer.objectives import PointObjective
@@ -45,20 +45,8 @@ from nearer.starts import brought_back, random_points, starting_points
 _LAST_TOL, _FEW_TOL = 0.1, 1e-6
 #: fraction of the remaining seconds that a start may take
 _FOR_A_START = 0.25
-#: up to this many dimensions loss="auto" is SOE alone: the tails of t-STE bring nothing there
-_LOW_DIMENSION = 3
 #: comparisons per thread that are worth a thread, if the number of threads is left to us
 _WORTH_A_THREAD = 50_000
-
-
-def candidates(n_components: int, effort: str = "normal") -> list[Loss]:
-    """Return the losses that loss="auto" tries: more of them make the choice worse, by chance.
-
-    SOE is the best or close to it without much noise, and t-STE with heavy tails for opinions in many dimensions.
-    """
-    if n_components <= _LOW_DIMENSION or effort == "quick":
-        return [SOE()]
-    return [SOE(), TSTE(alpha=(n_components - 1) / 2)]
 
 
 def _has_probability(estimator: OrdinalEmbedding) -> bool:

@@ -14,11 +14,11 @@ from nearer._fitting import Fit, as_comparisons, silent_trials, warn_of_trials
 from nearer._utils.runtime import one_thread
 from nearer._utils.text import warn
 from nearer._utils.validation import generator, whole
-from nearer.calibration import effort_for, trials_of, walk
+from nearer.calibration import candidates, effort_for, trials_of, walk
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
 from nearer.losses import find as find_loss
-from nearer.ordinal import OrdinalEmbedding, candidates
+from nearer.ordinal import OrdinalEmbedding
 from nearer.solvers import LBFGS, Budget, Run
 from nearer.solvers.path import Path, Split
 from nearer.starts import starting_points

@@ -122,3 +122,16 @@ class Tensors:
     def plus(self, x: dict[str, Any], scale: float, y: dict[str, Any]) -> dict[str, Any]:
         """Return `x + scale * y`, tensor by tensor."""
         return {name: tensor + scale * y[name] for name, tensor in x.items()}
+
+
+class Lazy:
+    """Parameters that are computed when first asked for."""
+
+    def __init__(self, x: Any):
+        self._x, self._known = x, not callable(x)
+
+    def __call__(self) -> Any:
+        """Return the parameters."""
+        if not self._known:
+            self._x, self._known = self._x(), True
+        return self._x

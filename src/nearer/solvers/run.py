@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nearer._utils.runtime import interrupted
-from nearer.objectives.parameters import OneArray, Parameters
+from nearer.objectives.parameters import Lazy, OneArray, Parameters
 from nearer.solvers.result import STOP_REASONS, Budget, Progress, Result, State
 
 Callback = Callable[[Progress], object]
@@ -100,7 +100,7 @@ class Run:
         if online:
             self.best_value = last.get("objective", math.nan)
         self._best_score, self._best_is_exact = -math.inf, True
-        self._latest: _Lazy | None = None
+        self._latest: Lazy | None = None
         self._idle_epochs = 0
         self._first: tuple[float, Any] | None = None
         self._clock = time.perf_counter()
@@ -175,7 +175,7 @@ class Run:
         if self._first_value is None:
             self._first_value = value
         row = dict(zip(_COLUMNS, (self.epoch, value, self._seconds, self.evaluations, step), strict=True))
-        look = _Lazy(x)
+        look = Lazy(x)
         if gap is not None:
             columns["gap"] = gap
         if self._score is not None:
@@ -189,7 +189,7 @@ class Run:
     def look(self, x: Any, value: float, step: float = math.nan, **columns: float) -> None:
         """Show callbacks where a long epoch stands; raise `Stop` if the run is over. Nothing is recorded."""
         self._tick()
-        asked = None if self._callback is None else self._ask(_Lazy(x), value, step, columns)
+        asked = None if self._callback is None else self._ask(Lazy(x), value, step, columns)
         self._leave(asked or self._spent())
 
     def end(self, reason: str) -> None:
@@ -309,7 +309,7 @@ class Run:
 
     def _keep(self, x: Any, value: float, exact: bool, score: float | None = None) -> None:
         """Keep the parameters if they are the best, or if what was kept before cannot be compared with them."""
-        x = x if isinstance(x, _Lazy) else _Lazy(x)
+        x = x if isinstance(x, Lazy) else Lazy(x)
         if self._online:
             self.best_value, self._latest = value, x  # worked out at the end
             return
@@ -329,7 +329,7 @@ class Run:
         first = value if self._first_value is None else self._first_value
         return not math.isfinite(value) or value > _BLOWN_UP * max(abs(first), 1.0)
 
-    def _ask(self, x: _Lazy, value: float, step: float, columns: dict[str, float]) -> str | None:
+    def _ask(self, x: Lazy, value: float, step: float, columns: dict[str, float]) -> str | None:
         if self._callback is None:
             return None
         progress = Progress(
@@ -398,15 +398,3 @@ class Run:
             assert reason in STOP_REASONS
             self.end(reason)
             raise Stop(reason)
-
-
-class _Lazy:
-    """Parameters that are computed when first asked for."""
-
-    def __init__(self, x: Any):
-        self._x, self._known = x, not callable(x)
-
-    def __call__(self) -> Any:
-        if not self._known:
-            self._x, self._known = self._x(), True
-        return self._x

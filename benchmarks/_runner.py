@@ -32,6 +32,7 @@ NAMES = (
     "retrieval",
     "peers_ordinal",
     "solver_map",
+    "default_fit",
     "scaling",
     "kernel_limit",
     "online_scale",

@@ -1,11 +1,14 @@
 """Which strengths and losses are tried, which is chosen, and how that depends on the effort and the data."""
 
+import numpy as np
 import pytest
 
 import nearer
 from nearer import calibration, datasets, losses
+from nearer._fitting import Fit
 from nearer.calibration import CAREFUL, QUICK, effort_for
-from nearer.solvers.path import Trials
+from nearer.solvers import Budget, Run
+from nearer.solvers.path import Choice, Trials
 
 
 @pytest.mark.parametrize(
@@ -108,8 +111,26 @@ def test_many_answers_are_chosen_on_one_split(paths):
     assert abs(held - 2100) < 10
 
 
-def test_a_weak_term_is_not_chosen_in_a_hurry():
-    """Within a fraction of a second, as many strengths are tried as fit into half of it."""
-    answers, _ = datasets.planted(500, 5, 30_000, noise=0.1, random_state=0)
-    train, test = answers.split(random_state=0)
-    assert fitted(train, 5, max_seconds=0.3).score(test) > 0.7
+@pytest.mark.parametrize(
+    ("room", "tried"),
+    [(1e9, CAREFUL.strengths), (500, QUICK.strengths), (60, calibration.HURRIED.strengths), (20, None)],
+)
+def test_little_time_tries_fewer_strengths(paths, monkeypatch, room, tried):
+    monkeypatch.setattr(calibration, "_room", lambda course, choice: room)
+    answers, _ = datasets.planted(40, 5, 3000, random_state=0)
+    model = fitted(answers, 5)
+    if tried is None:
+        assert not paths
+        assert model.l2_ == calibration.DEFAULT_STRENGTH
+    else:
+        found = list(paths[0].scores)
+        assert found == list(tried[: len(found)])
+
+
+def test_the_room_is_counted_in_evaluations():
+    answers, _ = datasets.planted(40, 5, 3000, random_state=0)
+    loss = losses.SOE()
+    for seconds, expected in ((None, (1e12, float("inf"))), (1e-6, (0, 30)), (60.0, (1000, 1e7))):
+        course = Fit(answers, 5, np.random.default_rng(0), run=Run(Budget(max_seconds=seconds)))
+        room = calibration._room(course, Choice(loss, 0.1, np.ones((40, 5))))
+        assert expected[0] <= room <= expected[1]

@@ -91,8 +91,8 @@ QUICK = Effort(
 #: for a fit that must end before long
 HURRIED = replace(QUICK, strengths=(0.2, 0.0125, 0.0008), stronger=())
 EFFORTS = ("quick", "normal", "thorough")
-#: evaluations of each comparison that the path of the quick effort takes, and one strength of it
-_OF_A_PATH, _OF_A_STRENGTH = 80, 15
+#: evaluations of each comparison that a path takes: careful on all splits, quick, and one strength of it
+_OF_A_CAREFUL_PATH, _OF_A_PATH, _OF_A_STRENGTH = 800, 80, 15
 
 
 def effort_for(effort: str, n_objects: int, n_comparisons: int) -> Effort:
@@ -133,6 +133,8 @@ def choose(
         return first
     if room < _OF_A_PATH:
         effort, losses = HURRIED, losses[:1]
+    elif room < _OF_A_CAREFUL_PATH:
+        effort = QUICK
     n_splits = min(-(-_ENOUGH_HELD_OUT // int(_HELD_OUT * len(comparisons) + 1)), effort.most_splits)
     trials = trials_of(course, effort, start, n_splits)
 

@@ -1,0 +1,182 @@
+"""The default fit by size: threads, a busy machine, a limit of seconds, memory.
+
+`OrdinalEmbedding(p).fit(answers)` on planted points, 5% of the answers wrong, as a user's process runs it: no thread
+variable is set. With one thread and with two, the fits take turns. "As installed" leaves the number of threads to nearer. The
+same beside two endless loops in other processes. `max_seconds` shows what becomes of the choice of the strength if
+there is hardly any time. Memory is what a fresh process needs at most beyond imports and loaded loops.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from benchmarks._figures import grid, legend_below, log_scale, looks, tidy_chart
+from benchmarks._load import busy_loops, environment
+from benchmarks._runner import Job
+from benchmarks._store import FOLDER, Cell
+from benchmarks._tables import Table, checks, digits
+from nearer import Comparisons, OrdinalEmbedding
+from nearer.datasets import planted
+
+SETTINGS: dict[str, Any] = {
+    "sizes": [
+        {"n": 100, "p": 10, "answers": 10_000},
+        {"n": 400, "p": 9, "answers": 7_000},
+        {"n": 1000, "p": 10, "answers": 60_000},
+        {"n": 3000, "p": 10, "answers": 200_000},
+        {"n": 100_000, "p": 10, "answers": 2_900_000},
+    ],
+    "turns": 7,
+    "turns_of_large": 1,  # a million answers or more
+    "max_seconds": [0.25, 0.5, 1.0],
+    "noise": 0.05,
+    "loops": 2,
+    "test": 20_000,
+}
+QUICK = {"sizes": SETTINGS["sizes"][:1], "turns": 2, "max_seconds": [0.05], "test": 1000}
+
+WAYS = {"1 thread": {"n_jobs": 1}, "2 threads": {"n_jobs": 2}, "as installed": {}}
+INSTALLED, BUSY, MEMORY = "as installed", "beside busy loops", "memory"
+LARGE = 10**6
+#: of the largest fit: seconds, and how often the answers and the points may be held in memory
+MOST_SECONDS, OF_ANSWERS, OF_POINTS = 30.0, 4, 30
+LEAST_GAIN = 1.6
+
+
+def cells(settings: dict[str, Any]) -> list[Cell]:
+    """A cell is a size."""
+    return [dict(size) for size in settings["sizes"]]
+
+
+def warm_up(settings: dict[str, Any]) -> None:
+    """Compile or load every loop, in both precisions."""
+    for dtype in ("float64", "float32"):
+        OrdinalEmbedding(5, dtype=dtype, random_state=0).fit(planted(30, 5, 1000, random_state=0)[0])
+
+
+def problem(cell: Cell, settings: dict[str, Any]) -> tuple[Comparisons, Comparisons]:
+    """Return answers to learn from and answers to be judged by."""
+    count, test = cell["answers"], settings["test"]
+    answers, _ = planted(cell["n"], cell["p"], count + test, noise=settings["noise"], random_state=0)
+    return answers[:count], answers[count:]
+
+
+def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Fits by threads in turns, then beside busy loops, within seconds, and in a process of its own."""
+    settings = job.settings
+    train, test = problem(cell, settings)
+    turns = settings["turns_of_large"] if cell["answers"] >= LARGE else settings["turns"]
+    by_way = [
+        {way: _fit(cell, train, test, **options) for way, options in WAYS.items()} for _ in range(turns)
+    ]
+    for way in WAYS:
+        yield way, _joined([fits[way] for fits in by_way])
+    with busy_loops(settings["loops"]):
+        yield BUSY, _joined([_fit(cell, train, test) for _ in range(turns)])
+    for seconds in settings["max_seconds"]:
+        fits = [_fit(cell, train, test, max_seconds=seconds) for _ in range(min(turns, 3))]
+        yield f"within {seconds:g} s", _joined(fits)
+    yield MEMORY, _in_a_process(cell, settings)
+
+
+def _fit(cell: Cell, train: Comparisons, test: Comparisons, **options: Any) -> dict[str, float]:
+    begun = time.perf_counter()
+    model = OrdinalEmbedding(cell["p"], random_state=0, **options).fit(train)
+    seconds = time.perf_counter() - begun
+    return {"seconds": round(seconds, 4), "error": round(1 - model.score(test), 5), "l2": model.l2_}
+
+
+def _joined(fits: list[dict[str, float]]) -> dict[str, Any]:
+    """Return the seconds of all fits, and what the last one found."""
+    return {**fits[-1], "seconds": [fit["seconds"] for fit in fits]}
+
+
+def _in_a_process(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return by how many bytes a fresh process grows during a fit, and the size of answers and points."""
+    command = [sys.executable, "-m", "benchmarks.default_fit", json.dumps(cell), json.dumps(settings)]
+    done = subprocess.run(
+        command, cwd=FOLDER.parent, env=environment(), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def _grown(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
+    train, _ = problem(cell, settings)
+    warm_up(settings)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    OrdinalEmbedding(cell["p"], random_state=0).fit(train)
+    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)  # kilobytes, on Linux
+    return {"grown": grown, "answers": int(train.indices.nbytes), "points": 8 * cell["n"] * cell["p"]}
+
+
+def gain(results: dict[str, Any]) -> float:
+    """Return the median over turns of the time on one thread divided by that on two."""
+    return float(np.median(np.divide(results["1 thread"]["seconds"], results["2 threads"]["seconds"])))
+
+
+def middle(results: dict[str, Any], way: str) -> float:
+    """Return the median seconds of one way to fit."""
+    return float(np.median(results[way]["seconds"]))
+
+
+def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Table]:
+    """Return the checks, the times by size, and what a limit of seconds costs."""
+    times = Table("Seconds of a fit, medians", ["objects, answers, p", *WAYS, BUSY, "1 thread / 2 threads"])
+    hurry = Table(
+        "Held-out error and strength within a limit of seconds",
+        ["objects, answers, p", "no limit", *(f"{seconds:g} s" for seconds in settings["max_seconds"])],
+    )
+    for row in rows:
+        found, name = row["results"], _name(row["cell"])
+        times.add(name, *(digits(middle(found, way)) for way in (*WAYS, BUSY)), digits(gain(found)))
+        ways = [INSTALLED, *(f"within {seconds:g} s" for seconds in settings["max_seconds"])]
+        hurry.add(name, *(f"{found[way]['error']:.4f} (l2 {found[way]['l2']:.2g})" for way in ways))
+    return [checks(_checks(rows)), times, hurry]
+
+
+def _name(cell: Cell) -> str:
+    return f"{cell['n']:,}, {cell['answers']:,}, {cell['p']}"
+
+
+def _checks(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, bool | None]]:
+    for row in rows:
+        found, name = row["results"], _name(row["cell"])
+        times = gain(found)
+        yield f"{name}: 1 thread / 2 threads", f"at least {LEAST_GAIN}", digits(times), times >= LEAST_GAIN
+        if row["cell"]["answers"] >= LARGE:
+            taken, used = middle(found, INSTALLED), found[MEMORY]
+            most = OF_ANSWERS * used["answers"] + OF_POINTS * used["points"]
+            aim = f"at most {OF_ANSWERS} times the answers + {OF_POINTS} times the points: {_mega(most)}"
+            yield f"{name}: seconds", f"below {MOST_SECONDS:g}", digits(taken), taken < MOST_SECONDS
+            yield f"{name}: memory", aim, _mega(used["grown"]), used["grown"] <= most
+
+
+def _mega(size: float) -> str:
+    return f"{size / 2**20:.0f} MB"
+
+
+def draw(rows: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Figure]:
+    """Draw seconds against the number of answers."""
+    figure, (ax,) = grid(1, columns=1, size=(6.0, 4.0))
+    looked = looks([*WAYS, BUSY])
+    ordered = sorted(rows, key=lambda row: row["cell"]["answers"])
+    for way in (*WAYS, BUSY):
+        answers = [row["cell"]["answers"] for row in ordered]
+        ax.plot(answers, [middle(row["results"], way) for row in ordered], label=way, **looked[way])
+    log_scale(ax, "x", "y")
+    tidy_chart(ax, "answers", "seconds of a fit", "The default fit")
+    legend_below(figure, ax, columns=4)
+    return {"seconds": figure}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_grown(json.loads(sys.argv[1]), json.loads(sys.argv[2]))))

@@ -1,9 +1,9 @@
 """The default fit by size: threads, a busy machine, a limit of seconds, memory.
 
 `OrdinalEmbedding(p).fit(answers)` on planted points, 5% of the answers wrong, as a user's process runs it: no thread
-variable is set. With one thread and with two, the fits take turns. "As installed" leaves the number of threads to nearer. The
-same beside two endless loops in other processes. `max_seconds` shows what becomes of the choice of the strength if
-there is hardly any time. Memory is what a fresh process needs at most beyond imports and loaded loops.
+variable is set. With one thread and with two, the fits take turns. "As installed" leaves the number of threads to
+nearer. The same beside two endless loops in other processes. `max_seconds` shows what becomes of the choice of the
+strength if there is hardly any time. Memory is what a fresh process needs at most beyond imports and loaded loops.
 """
 
 from __future__ import annotations

@@ -134,3 +134,19 @@ def test_the_room_is_counted_in_evaluations():
         course = Fit(answers, 5, np.random.default_rng(0), run=Run(Budget(max_seconds=seconds)))
         room = calibration._room(course, Choice(loss, 0.1, np.ones((40, 5))))
         assert expected[0] <= room <= expected[1]
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_large_maps_are_compared_in_single_precision_and_fitted_in_double(monkeypatch, stops):
+    monkeypatch.setattr(calibration, "_LARGE_MAP", 100)
+    seen = []
+
+    def callback(progress):
+        seen.append((progress.stage, progress.points.dtype))
+        return stops and progress.part == 3
+
+    answers, _ = datasets.planted(50, 2, 2000, random_state=0)
+    model = fitted(answers, callback=callback)
+    assert model.embedding_.dtype == np.float64
+    assert {dtype for stage, dtype in seen if stage == "choosing l2"} == {np.dtype("float32")}
+    assert stops or {dtype for stage, dtype in seen if stage == "fitting"} == {np.dtype("float64")}

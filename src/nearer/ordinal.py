@@ -276,7 +276,6 @@ class OrdinalEmbedding(BaseEstimator):
     def _choose(self, course: Fit, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
         loss, l2 = chosen or (self.loss, self.l2)
         losses = [find_loss(loss)] if loss != "auto" else candidates(self.n_components, self.effort)
-
         start = self._start(course, init, losses[0])
         if len(losses) == 1 and l2 != "auto":
             return Choice(losses[0], float(l2), start)
@@ -288,8 +287,8 @@ class OrdinalEmbedding(BaseEstimator):
     ) -> tuple[np.ndarray, Result]:
         """Run the solver from every start, and return the best points and their result."""
         objective = course.objective(choice.loss, choice.strength)
-        if choice.stopped:
-            return choice.points, course.no_run(objective, choice.points, choice.stopped)
+        if choice.stopped:  # trials may have had another precision
+            return objective.start(choice.points), course.no_run(objective, choice.points, choice.stopped)
         solver, budget = self._solver_and_budget(course)
         best: tuple[np.ndarray, Result] | None = None
         course.run.enter("fitting", self.n_init)
@@ -308,7 +307,7 @@ class OrdinalEmbedding(BaseEstimator):
                     break
         except KeyboardInterrupt:  # between two runs, or before the first had recorded anything
             if best is None:
-                return choice.points, course.no_run(objective, choice.points, "interrupted")
+                return objective.start(choice.points), course.no_run(objective, choice.points, "interrupted")
             best = best[0], replace(best[1], stop_reason="interrupted")
         assert best is not None
         return best

@@ -49,7 +49,9 @@ MARGIN_LOSSES = {
 }
 
 SOLVERS = {
-    "auto": solvers.find("auto"),
+    "adam-svrg": solvers.Phases(
+        (solvers.Adam(epochs=30), solvers.SVRG(step=solvers.StabilizedBB(first_step="careful")))
+    ),
     "svrg-sbb": solvers.SVRG(),
     "svrg-sbb-1": solvers.SVRG(batch_size=1),
     "svrg-sbb-50": solvers.SVRG(batch_size=50),

@@ -170,7 +170,6 @@ def test_numbers_of_the_step_rule_are_the_codes():
     assert "three times the points' length" in text
     numbers = (steps.CAUTION, steps.MOST_GROWTH, steps.PROBE, steps.SECANTS, steps.MOST_TRAVEL)
     assert numbers == (0.1, 2.0, 0.01, 10.0, 3.0)
-    assert SOLVERS["auto"] == SOLVERS["lbfgs"]
     assert "L-BFGS with five past steps" in text
     assert SOLVERS["lbfgs"].memory == 5
     assert f"modules of {SOLVERS['svrg-sbb-restarts'].module_epochs} epochs" in text

@@ -88,8 +88,10 @@ def test_objects_without_names_are_labelled_by_their_index(rng, n_components):
 def test_estimators_without_names_and_maps_side_by_side_show_indices_too():
     import nearer
 
-    model = nearer.OrdinalEmbedding(2, random_state=0).fit([(0, 1, 2), (3, 2, 0)])
-    named = nearer.OrdinalEmbedding(2, random_state=0).fit([("tea", "coffee", "car"), ("bus", "car", "tea")])
+    answers, _ = nearer.datasets.planted(4, 2, 30, random_state=0)
+    names = np.array(["tea", "coffee", "car", "bus"])
+    model = nearer.OrdinalEmbedding(2, random_state=0).fit(answers)
+    named = nearer.OrdinalEmbedding(2, random_state=0).fit(names[answers.indices])
     assert set(texts(plotting.plot_map(model).axes[0])) == set("0123")
     for maps, expected in (
         ({"one": model, "two": model.embedding_}, set("0123")),

@@ -35,7 +35,7 @@ from nearer.losses import Loss
 from nearer.losses import find as find_loss
 from nearer.metrics import triplet_error
 from nearer.objectives import PointObjective
-from nearer.solvers import Budget, Result, Run, Solver
+from nearer.solvers import LBFGS, Budget, Result, Run, Solver
 from nearer.solvers import find as find_solver
 from nearer.solvers.path import LEAST_COMPARISONS, Choice
 from nearer.solvers.run import Callback
@@ -313,7 +313,7 @@ class OrdinalEmbedding(BaseEstimator):
         return best
 
     def _solver_and_budget(self, course: Fit) -> tuple[Solver, Budget]:
-        solver, budget = find_solver(self.solver), course.run.budget
+        solver, budget = find_solver(self.solver, automatic=LBFGS()), course.run.budget
         if self.solver == "auto":
             few = len(course.comparisons) < LEAST_COMPARISONS
             budget = replace(budget, tol=self.tol * (_FEW_TOL if few else _LAST_TOL))
@@ -377,7 +377,7 @@ class OrdinalEmbedding(BaseEstimator):
             raise InputError(f'dtype must be "float64" or "float32", not {self.dtype!r}')
         if not isinstance(self.loss, str) or self.loss != "auto":
             find_loss(self.loss)
-        find_solver(self.solver, PointObjective)
+        find_solver(self.solver, PointObjective, automatic=LBFGS())
         self._budget()
 
     def _check(self, comparisons: Comparisons) -> None:

@@ -140,7 +140,7 @@ def test_active_questions_teach_more_than_random_ones():
         ["random", "adaptive", "arr", "information-gain"],
         n_answers=400,
         checkpoints=[400],
-        repeats=3,
+        repeats=6,
         random_state=0,
     )
     random, *active = study.errors[:, :, 0].mean(axis=1)

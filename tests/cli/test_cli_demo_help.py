@@ -93,7 +93,7 @@ def test_fit_help_names_every_loss_and_solver(run):
     from nearer.cli._fit_options import LossName, SolverName
 
     assert {loss.value for loss in LossName} == {*LOSSES, "auto"}
-    assert {solver.value for solver in SolverName} == set(fitting(PointObjective))
+    assert {solver.value for solver in SolverName} == {*fitting(PointObjective), "auto"}
     shown = "".join(run("fit --help").stdout.replace("│", "").split())
     for choices in (LossName, SolverName):
         assert ",".join(choices) in shown

@@ -38,7 +38,7 @@ class EffortName(StrEnum):
 
 
 class SolverName(StrEnum):
-    """The names in `nearer.solvers.SOLVERS` that fit an embedding."""
+    """The names in `nearer.solvers.SOLVERS` that fit an embedding, and "auto"."""
 
     auto = "auto"
     svrg_sbb = "svrg-sbb"

@@ -201,9 +201,8 @@ class RelativeKernel(KernelModel, BaseEstimator):
             return choice.points, course.no_run(objective, choice.points, "interrupted")
 
     def _solver(self, objective: GramObjective) -> Solver:
-        if isinstance(self.solver, str) and self.solver == "auto":
-            return find_solver("accelerated" if "convexity" in objective.provides else "proximal")
-        return find_solver(self.solver, objective)
+        usual = find_solver("accelerated" if "convexity" in objective.provides else "proximal")
+        return find_solver(self.solver, objective, automatic=usual)
 
     def _details(
         self, objective: GramObjective, choice: Choice, factor: np.ndarray, result: Result
@@ -254,7 +253,7 @@ class RelativeKernel(KernelModel, BaseEstimator):
             not_negative("trace_penalty", self.trace_penalty)
         if self.max_rank is not None:
             whole("max_rank", self.max_rank)
-        find_solver(self.solver)
+        find_solver(self.solver, automatic=find_solver("proximal"))
         self._budget()
 
     def _check(self, comparisons: Comparisons) -> None:

@@ -76,7 +76,6 @@ class _Table(Mapping[str, Solver]):
 
 
 _SOLVERS: dict[str, Solver | str] = {
-    "auto": LBFGS(),
     "svrg-sbb": SVRG(step="sbb"),
     "svrg-sbb0": SVRG(step="bb"),
     "svrg-sbb-restarts": SVRG(step="sbb", module_epochs=5),
@@ -141,7 +140,9 @@ def _fits(solver: Solver, objectives: tuple[Objective | type[Objective], ...]) -
     return any(solver.requires <= objective.provides for objective in objectives)  # type: ignore[operator]
 
 
-def find(solver: str | Solver, *objectives: Objective | type[Objective]) -> Solver:
+def find(
+    solver: str | Solver, *objectives: Objective | type[Objective], automatic: Solver | None = None
+) -> Solver:
     """Return the solver with a name, or the object itself, and check that it fits one of the objectives.
 
     Parameters
@@ -150,14 +151,19 @@ def find(solver: str | Solver, *objectives: Objective | type[Objective]) -> Solv
         A name in `SOLVERS`, or a solver.
     *objectives : Objective or its class
         What the solver may have to minimise; an InputError names the solvers that fit.
+    automatic : Solver, optional
+        What "auto" stands for, if the estimator has such a choice.
     """
+    if automatic is not None and isinstance(solver, str) and solver == "auto":
+        return automatic
     found = SOLVERS.get(solver) if isinstance(solver, str) else solver
     if isinstance(found, type) and issubclass(found, Solver):
         raise InputError(
             f"must be an object, not the class {found.__name__}: write {found.__name__}()", parameter="solver"
         )
     if not isinstance(found, Solver):
-        names = fitting(*objectives) if objectives else SOLVERS
+        names = fitting(*objectives) if objectives else list(SOLVERS)
+        names = names if automatic is None else ["auto", *names]
         raise InputError(
             f"must be one of {', '.join(names)} or a nearer.solvers.Solver object, not {solver!r}",
             parameter="solver",

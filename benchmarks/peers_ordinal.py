@@ -73,7 +73,7 @@ SETTINGS: dict[str, Any] = {
         "nearer CKL": {"loss": "ckl"},
     },
     "cblearn": [name for name in ESTIMATORS if not name.endswith(("torch", "kernel"))],
-    "hindsight": {"losses": ["soe", "tste", "ste", "ckl", "gnmds"], "strengths": 14},
+    "hindsight": {"losses": ["soe", "robust-soe", "tste", "ste", "ckl", "gnmds"], "strengths": 14},
     "tuned_on": {"splits": 5, "not": ["fruit", "food", "planted-3000"]},  # the default's constants were
     "smaller": {  # who is given up there, is here
         "material": "cars",

@@ -37,6 +37,8 @@ LOSSES = {
     "tste-9": losses.TSTE(alpha=9.0),
     "soe": losses.SOE(),
     "soe-wide": losses.SOE(margin=2.0),
+    "robust-soe": losses.RobustSOE(),
+    "robust-soe-wide": losses.RobustSOE(margin=2.0, tail=0.5),
 }
 
 MARGIN_LOSSES = {

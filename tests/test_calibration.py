@@ -6,7 +6,7 @@ import pytest
 import nearer
 from nearer import calibration, datasets, losses
 from nearer._fitting import Fit
-from nearer.calibration import CAREFUL, QUICK, effort_for
+from nearer.calibration import CAREFUL, QUICK, candidates, effort_for
 from nearer.solvers import Budget, Run
 from nearer.solvers.path import Choice, Trials
 
@@ -74,21 +74,22 @@ def test_answers_that_are_mostly_noise_go_beyond_the_strongest(paths, monkeypatc
 def test_a_second_loss_starts_from_the_points_of_the_first(paths):
     answers, _ = datasets.planted(100, 6, 4000, noise=0.2, random_state=0)
     model = fitted(answers, 6)
-    first, second = paths
-    assert (first.loss, second.loss) == (losses.SOE(), losses.TSTE(alpha=2.5))
-    assert set(second.scores) <= set(CAREFUL.further)
-    better = second.least < (1 - 0.002) * first.least
-    assert isinstance(model.loss_, losses.TSTE if better else losses.SOE)
+    assert [path.loss for path in paths] == [losses.SOE(), losses.TSTE(alpha=2.5), losses.RobustSOE()]
+    for path in paths[1:]:
+        assert set(path.scores) <= set(CAREFUL.further[path.loss.name])
+    chosen = next(path for path in paths if path.loss == model.loss_)
+    assert chosen.least <= min(path.least for path in paths) / (1 - 0.002) ** 2
+    assert model.loss_ == losses.RobustSOE()  # a fifth of the answers is wrong
 
 
 def test_a_hopeless_second_loss_is_tried_once(paths):
     answers, _ = datasets.planted(60, 6, 12_000, noise=0.0, random_state=0)  # its tails never fit these
     model = fitted(answers, 6)
-    assert list(paths[1].scores) == [CAREFUL.further[0]]
+    assert list(paths[1].scores) == [CAREFUL.further["tste"][0]]
     assert model.loss_ == losses.SOE()
 
 
-@pytest.mark.parametrize(("settings", "n_losses"), [({"effort": "quick"}, 1), ({"loss": "ste"}, 1), ({}, 2)])
+@pytest.mark.parametrize(("settings", "n_losses"), [({"effort": "quick"}, 1), ({"loss": "ste"}, 1), ({}, 3)])
 def test_which_losses_are_tried(paths, settings, n_losses):
     answers, _ = datasets.planted(30, 5, 1000, random_state=0)
     fitted(answers, 5, **settings)
@@ -101,6 +102,21 @@ def test_points_that_a_strong_term_draws_together_are_not_the_end(loss):
     answers, _ = datasets.planted(60, 2, 6000, random_state=0)
     train, test = answers.split(random_state=0)
     assert fitted(train, loss=loss).score(test) > 0.93
+
+
+def test_large_fits_try_one_loss_besides_soe():
+    assert [loss.name for loss in candidates(5, "normal", QUICK)] == ["soe", "tste"]
+    assert [loss.name for loss in candidates(2, "normal", QUICK)] == ["soe", "robust-soe"]
+    assert [loss.name for loss in candidates(5, "thorough", CAREFUL)] == ["soe", "tste", "robust-soe"]
+
+
+@pytest.mark.parametrize("n_components", [2, 5])
+def test_wrong_answers_choose_the_robust_loss(n_components):
+    answers, _ = datasets.planted(80, n_components, 8000, noise=0.2, random_state=0)
+    train, test = answers.split(random_state=0)
+    model, plain = fitted(train, n_components), fitted(train, n_components, loss="soe")
+    assert model.loss_ == losses.RobustSOE()
+    assert model.score(test) > plain.score(test) + 0.003
 
 
 def test_many_answers_are_chosen_on_one_split(paths):
@@ -148,5 +164,5 @@ def test_large_maps_are_compared_in_single_precision_and_fitted_in_double(monkey
     answers, _ = datasets.planted(50, 2, 2000, random_state=0)
     model = fitted(answers, callback=callback)
     assert model.embedding_.dtype == np.float64
-    assert {dtype for stage, dtype in seen if stage == "choosing l2"} == {np.dtype("float32")}
+    assert {dtype for stage, dtype in seen if stage.startswith("choosing")} == {np.dtype("float32")}
     assert stops or {dtype for stage, dtype in seen if stage == "fitting"} == {np.dtype("float64")}

@@ -142,8 +142,9 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert f"with the strength {careful.strengths[0]:g} by L-BFGS, then with half of it" in text
     assert f"down to {careful.strengths[-1]:.1g}." in text
     assert "try {:g} and {:g} too".format(*careful.stronger) in text
-    assert "t-STE at {:g}, {:g} and {:g}".format(*careful.further) in text
-    assert len(quick.further) == 1  # "at one strength"
+    assert "t-STE at {:g}, {:g} and {:g}".format(*careful.further["tste"]) in text
+    assert "robust SOE at {:g}, {:g} and {:g}".format(*careful.further["robust-soe"]) in text
+    assert all(len(strengths) == 1 for strengths in quick.further.values())  # "at one strength"
     assert f"fewer than {calibration._ENOUGH_HELD_OUT:,} comparisons" in text
     assert f"at most {careful.most_splits}." in text
     assert f"below {calibration.LEAST_COMPARISONS} comparisons" in text
@@ -154,9 +155,6 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert calibration._HELD_OUT == 0.1  # "a tenth"
     assert ordinal._LAST_TOL == 0.1  # "to a tenth of `tol`"
     assert len(calibration.HURRIED.strengths) == 3
-    losses = [type(loss).__name__ for loss in calibration.candidates(4)]
-    assert losses == ["SOE", "TSTE"]
-    assert [type(loss).__name__ for loss in calibration.candidates(3)] == ["SOE"]  # "up to three dimensions"
 
 
 def test_numbers_of_the_step_rule_are_the_codes():
@@ -192,12 +190,12 @@ def follow_the_tutorial(package: Path) -> None:
     edit(
         package / "losses" / "distances.py",
         ("LOSSES: dict", f"import numpy as np\n\n\n@dataclass{own}\n\nLOSSES: dict"),
-        ("TSTE, SOE)}", "TSTE, SOE, LapseSTE)}"),
+        ("SOE, RobustSOE)}", "SOE, RobustSOE, LapseSTE)}"),
     )
     edit(
         package / "_compiled" / "scalar_losses.py",
         ("CODES: dict", "from nearer.losses.distances import LapseSTE\n\nCODES: dict"),
-        ("SOE: 4}", "SOE: 4, LapseSTE: 5}"),
+        ("RobustSOE: 5}", "RobustSOE: 5, LapseSTE: 6}"),
         (
             "@merged\ndef evaluate",
             f"@merged\n{twin.split('value, by_near')[0].split('import math')[1].strip()}"
@@ -205,14 +203,14 @@ def follow_the_tutorial(package: Path) -> None:
         ),
         (
             "    if code == 0:",
-            "    if code == 5:\n        return _lapse(near, far, parameters[0])\n    if code == 0:",
+            "    if code == 6:\n        return _lapse(near, far, parameters[0])\n    if code == 0:",
         ),
     )
     edit(
         package / "_compiled" / "points.py",
         (
             "    if code == 0:",
-            "    if code == 5:\n        _evaluate_all(near, far, values, count, 5, parameters)\n"
+            "    if code == 6:\n        _evaluate_all(near, far, values, count, 6, parameters)\n"
             "    elif code == 0:",
         ),
     )

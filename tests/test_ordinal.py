@@ -40,9 +40,9 @@ def test_every_loss_finds_the_planted_map(answers, loss):
 def test_low_dimensional_maps_do_not_fold(n_components, seed):
     answers, truth = datasets.planted(30, n_components, 3000, noise=0.1, scale=1.0, random_state=seed)
     est = nearer.OrdinalEmbedding(n_components, random_state=seed).fit(answers)
-    from_truth = nearer.OrdinalEmbedding(n_components, l2=est.l2_, solver="lbfgs", init=truth, tol=1e-6).fit(
-        answers
-    )
+    from_truth = nearer.OrdinalEmbedding(
+        n_components, loss=est.loss_, l2=est.l2_, solver="lbfgs", init=truth, tol=1e-6
+    ).fit(answers)
     assert est.result_.objective < 1.003 * from_truth.result_.objective
 
 
@@ -118,7 +118,7 @@ def test_loss_auto_says_what_it_chose():
     details = est.result_.details
     assert details["loss"] == repr(est.loss_)
     errors, scores = details["held_out_errors"], details["held_out_scores"]
-    assert list(errors) == list(scores) == ["soe", "tste"]
+    assert list(errors) == list(scores) == ["soe", "tste", "robust-soe"]
     assert all(list(errors[name]) == list(scores[name]) for name in errors)
     chosen = scores[est.loss_.name][f"{est.l2_:g}"]
     assert chosen <= min(min(of_loss.values()) for of_loss in scores.values()) * 1.006
@@ -166,10 +166,10 @@ def test_loss_auto_with_a_given_strength():
     est = nearer.OrdinalEmbedding(4, l2=0.02, random_state=0).fit(answers)
     assert est.l2_ == 0.02
     errors = est.result_.details["held_out_errors"]
-    assert list(errors) == ["soe", "tste"]
+    assert list(errors) == ["soe", "tste", "robust-soe"]
     assert all(list(each) == ["0.02"] for each in errors.values())
-    est = nearer.OrdinalEmbedding(2, l2=0.02, random_state=0).fit(planted())
-    assert "held_out_errors" not in est.result_.details  # in two dimensions nothing is left to choose
+    est = nearer.OrdinalEmbedding(2, l2=0.02, loss="soe", random_state=0).fit(planted())
+    assert "held_out_errors" not in est.result_.details  # nothing is left to choose
 
 
 # -- randomness and threads -------------------------------------------------------------------------------------------

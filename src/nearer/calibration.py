@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from nearer._fitting import Fit
-from nearer.losses import SOE, TSTE, Loss
+from nearer.losses import SOE, TSTE, Loss, RobustSOE
 from nearer.metrics import calibrated_loss, triplet_error
 from nearer.objectives import PointObjective
 from nearer.solvers import LBFGS
@@ -31,7 +31,6 @@ DEFAULT_STRENGTH = 0.05
 
 _HELD_OUT = 0.1
 _ENOUGH_HELD_OUT = 2000  # comparisons; with fewer, several splits are averaged
-_MOST_SPLITS = 5
 #: below these sizes a fit takes a fraction of a second, and a careful choice is worth several fits
 _FEW_OBJECTS, _FEW_COMPARISONS = 1000, 50_000
 #: shares by which the held-out score must fall to change the strength, or the loss
@@ -39,7 +38,7 @@ _WORTH_A_CHANGE, _WORTH_ANOTHER_LOSS = 0.004, 0.002
 #: share by which the score may rise on the way, and a further loss be behind at its first strength; scores of few
 #: comparisons may rise by more
 _IN_DOUBT = 0.003
-#: up to this many dimensions loss="auto" is SOE alone: the tails of t-STE bring nothing there
+#: up to this many dimensions the tails of t-STE bring nothing
 _LOW_DIMENSION = 3
 #: coordinates from which a map leaves the caches, where single precision takes half the time
 _LARGE_MAP = 100_000
@@ -57,8 +56,8 @@ class Effort:
         Strengths to walk, from strong to weak.
     stronger : tuple of float
         Strengths to walk upwards, if the strongest of these is the best.
-    further : tuple of float
-        Strengths of a further loss, from the points of the first: it does not need its own way down.
+    further : dict
+        Strengths of further losses by their names, from the points of the first: they do not need their own way down.
     most_splits : int
         Splits to average at most.
     tol : float
@@ -67,24 +66,24 @@ class Effort:
 
     strengths: tuple[float, ...]
     stronger: tuple[float, ...]
-    further: tuple[float, ...]
+    further: dict[str, tuple[float, ...]]
     most_splits: int
     tol: float
 
 
 #: every halving from 0.8 to 0.0001
 CAREFUL = Effort(
-    tuple(0.8 * 0.5**k for k in range(14)),
-    (1.6, 3.2),
-    (0.003, 0.0008, 0.0002),
-    _MOST_SPLITS,
+    strengths=tuple(0.8 * 0.5**k for k in range(14)),
+    stronger=(1.6, 3.2),
+    further={"robust-soe": (0.05, 0.0125, 0.003), "tste": (0.003, 0.0008, 0.0002)},
+    most_splits=5,
     tol=1.0,
 )
 #: every fourth, by fits that go only as far as the next one needs
 QUICK = Effort(
     strengths=(0.2, 0.05, 0.0125, 0.003, 0.0008, 0.0002),
     stronger=(0.8, 3.2),
-    further=(0.0008,),
+    further={"robust-soe": (0.0125,), "tste": (0.0008,)},
     most_splits=1,
     tol=5.0,
 )
@@ -105,14 +104,18 @@ def effort_for(effort: str, n_objects: int, n_comparisons: int) -> Effort:
     return CAREFUL if effort == "thorough" or (effort == "normal" and small) else QUICK
 
 
-def candidates(n_components: int, effort: str = "normal") -> list[Loss]:
-    """Return the losses that loss="auto" tries: more of them make the choice worse, by chance.
+def candidates(n_components: int, wish: str, effort: Effort) -> list[Loss]:
+    """Return the losses that loss="auto" tries; a large fit tries one besides SOE.
 
-    SOE is the best or close to it without much noise, and t-STE with heavy tails for opinions in many dimensions.
+    SOE is the best or close to it if nearly all answers are right, its robust form if some are wrong, and t-STE with
+    heavy tails for opinions in many dimensions. Trying STE, CKL and GNMDS as well makes the choice worse, by chance.
     """
-    if n_components <= _LOW_DIMENSION or effort == "quick":
+    if wish == "quick":
         return [SOE()]
-    return [SOE(), TSTE(alpha=(n_components - 1) / 2)]
+    if n_components <= _LOW_DIMENSION:
+        return [SOE(), RobustSOE()]
+    further = [TSTE(alpha=(n_components - 1) / 2), RobustSOE()]
+    return [SOE(), *(further if effort is CAREFUL else further[:1])]
 
 
 def choose(
@@ -170,10 +173,9 @@ def walk(
     strength: float | None = None,
 ) -> None:
     """Walk along the strengths of the first loss, then along those of the others from its best points."""
-    strengths, further = (
-        (effort.strengths, effort.further) if strength is None else ((strength,), (strength,))
-    )
-    parts = len(strengths) + (len(losses) - 1) * len(further)
+    strengths = effort.strengths if strength is None else (strength,)
+    further = [effort.further[loss.name] if strength is None else (strength,) for loss in losses[1:]]
+    parts = sum(len(each) for each in (strengths, *further))
     trials.run.enter(_stage(losses, strength), parts * len(splits))
     doubt = _IN_DOUBT + sum(len(held) for _, held in splits) ** -0.5
     rule = StopRule(_WORTH_A_CHANGE, slack=doubt)
@@ -181,9 +183,9 @@ def walk(
     _descend(path, strengths, starts, rule)
     if path.best == effort.strengths[0] and strength is None:
         path.walk(effort.stronger, path.best_fits, LBFGS(), rule)
-    for loss in losses[1:]:
-        in_doubt = replace(rule, hopeless=(1 + doubt) * path.least)
-        _descend(trials.path(loss, splits), further, path.best_fits, in_doubt)
+    in_doubt = replace(rule, hopeless=(1 + doubt) * path.least)
+    for loss, weaker in zip(losses[1:], further, strict=True):
+        _descend(trials.path(loss, splits), weaker, path.best_fits, in_doubt)
 
 
 def _for_trials(course: Fit, n_splits: int) -> Fit:

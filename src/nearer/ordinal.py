@@ -68,15 +68,15 @@ class OrdinalEmbedding(BaseEstimator):
     ----------
     n_components : int
         Dimension of the embedding. `nearer.choose_dimension` helps to find it.
-    loss : {"auto", "gnmds", "ckl", "ste", "tste", "soe"} or nearer.losses.Loss
-        "auto" is "soe" up to three dimensions; above, it chooses between "soe" and "tste" with heavy tails on held-out
-        comparisons. "ste", "tste" and "ckl" also predict probabilities.
+    loss : {"auto", "gnmds", "ckl", "ste", "tste", "soe", "robust-soe"} or nearer.losses.Loss
+        "auto" chooses on held-out comparisons among "soe", "robust-soe" and, above three dimensions, "tste" with heavy
+        tails. "ste", "tste" and "ckl" also predict probabilities.
     l2 : float or "auto"
         Strength of the L2 term. "auto" walks from strong to weak until the error on held-out comparisons turns.
     effort : {"quick", "normal", "thorough"}
         How carefully to choose. "thorough" tries every halving of the strength on up to five splits, "quick" every
         fourth on one split and, for loss="auto", "soe" alone. "normal" is thorough for fewer than 1,000 objects and up
-        to 50,000 comparisons, and nearly quick above.
+        to 50,000 comparisons, and above like quick with one more loss.
     solver : str or nearer.solvers.Solver
         "auto" (L-BFGS), "svrg-sbb", "svrg-sbb0", "svrg-sbb-restarts", "svrg", "sgd", "adam", "batch" or "lbfgs".
     init : {"auto", "spectral", "random"} or array of shape (n_objects, n_components)
@@ -275,11 +275,11 @@ class OrdinalEmbedding(BaseEstimator):
 
     def _choose(self, course: Fit, init: str | np.ndarray, chosen: tuple[Loss, float] | None) -> Choice:
         loss, l2 = chosen or (self.loss, self.l2)
-        losses = [find_loss(loss)] if loss != "auto" else candidates(self.n_components, self.effort)
+        effort = effort_for(self.effort, course.comparisons.n_objects, len(course.comparisons))
+        losses = [find_loss(loss)] if loss != "auto" else candidates(self.n_components, self.effort, effort)
         start = self._start(course, init, losses[0])
         if len(losses) == 1 and l2 != "auto":
             return Choice(losses[0], float(l2), start)
-        effort = effort_for(self.effort, course.comparisons.n_objects, len(course.comparisons))
         return choose(course, start, losses, effort, None if l2 == "auto" else float(l2))
 
     def _solve(

@@ -185,10 +185,12 @@ def _along_a_path(
     errors: dict[int, list[float]] = {}
     before: Path | None = None
     for dimension in dimensions:
-        losses = (
-            candidates(dimension, template.effort) if template.loss == "auto" else [find_loss(template.loss)]
-        )
         effort = effort_for(template.effort, comparisons.n_objects, len(comparisons))
+        losses = (
+            [find_loss(template.loss)]
+            if template.loss != "auto"
+            else candidates(dimension, template.effort, effort)
+        )
         n_jobs = template._threads(len(comparisons) * len(splits))
         course = Fit(comparisons, dimension, rng, template.dtype, n_jobs, run)
         starts = [starting_points("auto", part, losses[0], dimension, rng) for part, _ in splits]

@@ -71,6 +71,7 @@ def test_pickles_to_an_equal_loss(loss):
         (losses.GNMDS(margin=3.0), losses.GNMDS(), 3.0),
         (losses.CKL(mu=4.0), losses.CKL(), 1.0),
         (losses.SOE(margin=2.0), losses.SOE(), 4.0),
+        (losses.RobustSOE(margin=2.0), losses.RobustSOE(), 4.0),
     ],
 )
 def test_the_unit_is_the_scale_of_distances(scaled, plain, factor):
@@ -111,7 +112,13 @@ def test_tste_takes_its_freedom_from_the_dimension():
         losses.TSTE().value(np.ones(1), np.ones(1))
 
 
-SETTINGS = [(losses.GNMDS, "margin"), (losses.SOE, "margin"), (losses.CKL, "mu"), (losses.TSTE, "alpha")]
+SETTINGS = [
+    (losses.GNMDS, "margin"),
+    (losses.SOE, "margin"),
+    (losses.RobustSOE, "tail"),
+    (losses.CKL, "mu"),
+    (losses.TSTE, "alpha"),
+]
 
 
 @pytest.mark.parametrize(("make", "name"), SETTINGS)

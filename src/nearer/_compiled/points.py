@@ -51,6 +51,8 @@ def _losses(near, far, values, W, start, stop, code, parameters):
         _evaluate_all(near, far, values, count, 3, parameters)
     elif code == 4:
         _evaluate_all(near, far, values, count, 4, parameters)
+    elif code == 5:
+        _evaluate_all(near, far, values, count, 5, parameters)
     else:  # a loss without its own loop yet: right, and slower
         _evaluate_all(near, far, values, count, code, parameters)
     if W.shape[0] > 0:

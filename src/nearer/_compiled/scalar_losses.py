@@ -11,9 +11,9 @@ import math
 
 from nearer._compiled.decorators import merged
 from nearer._compiled.elementary import exp_of_negative, log1p_of_share
-from nearer.losses import CKL, GNMDS, SOE, STE, TSTE, Loss
+from nearer.losses import CKL, GNMDS, SOE, STE, TSTE, Loss, RobustSOE
 
-CODES: dict[type[Loss], int] = {GNMDS: 0, CKL: 1, STE: 2, TSTE: 3, SOE: 4}
+CODES: dict[type[Loss], int] = {GNMDS: 0, CKL: 1, STE: 2, TSTE: 3, SOE: 4, RobustSOE: 5}
 
 
 @merged
@@ -64,6 +64,15 @@ def _soe(near, far, margin):
 
 
 @merged
+def _robust_soe(near, far, margin, width):
+    _, by_near, by_far = _soe(near, far, margin)
+    ratio = hinge(math.sqrt(near) - math.sqrt(far) + margin)[0] / width
+    square = ratio * ratio
+    value = math.log1p(square) if ratio <= 1 else 2 * math.log(ratio) + math.log1p(1 / square)
+    return width * width * value, by_near / (1 + square), by_far / (1 + square)
+
+
+@merged
 def evaluate(code, parameters, near, far):
     """Return the value and both derivatives of the loss with this code, in float64."""
     if code == 2:
@@ -76,4 +85,6 @@ def evaluate(code, parameters, near, far):
         return _ckl(near, far, parameters[0])
     if code == 3:
         return _tste(near, far, parameters[0])
+    if code == 5:
+        return _robust_soe(near, far, parameters[0], parameters[1])
     return _soe(near, far, parameters[0])

@@ -26,6 +26,7 @@ class LossName(StrEnum):
     ste = "ste"
     tste = "tste"
     soe = "soe"
+    robust_soe = "robust-soe"
     auto = "auto"
 
 

@@ -1,7 +1,7 @@
 """Losses of a comparison (functions of two squared distances) and of a pair of samples (functions of one margin).
 
 >>> sorted(LOSSES)
-['ckl', 'gnmds', 'soe', 'ste', 'tste']
+['ckl', 'gnmds', 'robust-soe', 'soe', 'ste', 'tste']
 >>> find("tste") == TSTE()
 True
 >>> sorted(MARGIN_LOSSES)
@@ -13,7 +13,7 @@ True
 from __future__ import annotations
 
 from nearer._utils.namespaces import namespace
-from nearer.losses.distances import CKL, GNMDS, LOSSES, SOE, STE, TSTE, Loss, find
+from nearer.losses.distances import CKL, GNMDS, LOSSES, SOE, STE, TSTE, Loss, RobustSOE, find
 from nearer.losses.formulas import sigmoid, softplus
 from nearer.losses.margins import (
     MARGIN_LOSSES,
@@ -37,6 +37,7 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "MarginLoss",
+    "RobustSOE",
     "SquareLoss",
     "SquaredHingeLoss",
     "find",

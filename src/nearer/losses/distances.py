@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -343,7 +344,54 @@ class SOE(Loss):
         return hinge(xp.sqrt(near) - xp.sqrt(far) + self.margin)
 
 
-LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (GNMDS, CKL, STE, TSTE, SOE)}
+@dataclass(frozen=True)
+class RobustSOE(SOE):
+    """SOE for answers of which some are wrong: far violations cost only the logarithm of what they cost in SOE.
+
+    With the squared excess e of SOE in units of the squared margin, it is `tail * log(1 + e / tail)` times that unit.
+
+    Parameters
+    ----------
+    margin : float
+        From 1e-8 to 1e8; sets the scale of the embedding.
+    tail : float
+        From 1e-8 to 1e8; the squared excess at which the logarithm takes over.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> RobustSOE().value(np.array([1.0, 9.0]), np.array([9.0, 1.0])).round(3)
+    array([0.   , 2.303])
+    """
+
+    tail: float = 1.0
+    name = "robust-soe"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        between("tail", self.tail, LEAST, MOST)
+
+    def value(self, near: Array, far: Array) -> Array:
+        xp, (largest, small) = namespace(near), self._parts(near, far)
+        return self.tail * self.unit * (2 * xp.log(largest) + xp.log1p(small**2 + (1 / largest) ** 2 - 1))
+
+    def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
+        by_near, by_far = super().derivatives(near, far)
+        largest, small = self._parts(near, far)
+        weight = (1 / largest) ** 2 / ((1 / largest) ** 2 + small**2)
+        return weight * by_near, weight * by_far
+
+    def scalar_parameters(self) -> tuple[float, float]:
+        return (self.margin, self.margin * math.sqrt(self.tail))
+
+    def _parts(self, near: Array, far: Array) -> tuple[Array, Array]:
+        """Return max(r, 1) and min(r, 1) for the excess r in units of the tail: no square of them overflows."""
+        ratio = self._excess(near, far) / self.scalar_parameters()[1]
+        largest = at_least(ratio, 1.0)
+        return largest, ratio / largest
+
+
+LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (GNMDS, CKL, STE, TSTE, SOE, RobustSOE)}
 
 
 def find(loss: str | Loss) -> Loss:

@@ -485,7 +485,7 @@ def test_compiling_is_told():
         with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
             time.sleep(0.01)
 
-    settings = {"l2": 0.1, "max_epochs": 3, "random_state": 0}
+    settings = {"loss": "soe", "l2": 0.1, "max_epochs": 3, "random_state": 0}
     nearer.OrdinalEmbedding(2, **settings).fit(planted())  # whatever there is to compile is compiled
     assert "compile_seconds" not in nearer.OrdinalEmbedding(2, **settings).fit(planted()).result_.details
     est = nearer.OrdinalEmbedding(2, **settings, callback=compile_something).fit(planted())

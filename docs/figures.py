@@ -19,7 +19,7 @@ from nearer.cli.demo import N_TEST, N_TRAIN, NOISE, classical_scaling
 FOLDER = Path(__file__).parent / "img"
 SEED = 0
 STEP_SEEDS, STEP_RULES = 50, ("svrg-sbb", "svrg-sbb0", "svrg")
-INK, COLOURS = "#1f2328", ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+INK, COLOURS = "#1f2328", ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def europe() -> Figure:
@@ -40,7 +40,7 @@ def europe() -> Figure:
 
 
 def losses() -> Figure:
-    """The five losses against near - far, at a small and at a large mean of the two squared distances."""
+    """The losses against near - far, at a small and at a large mean of the two squared distances."""
     figure = Figure(figsize=(8.4, 3.7), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for ax, mean in zip(panels, (2.0, 20.0), strict=True):

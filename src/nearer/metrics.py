@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,7 +15,7 @@ from nearer._utils.arrays import checked_points, compared_distances, first_pair_
 from nearer._utils.neighbours import Search
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
-from nearer.losses.formulas import sigmoid, softplus
+from nearer.losses.formulas import sigmoid
 
 __all__ = [
     "calibrated_loss",
@@ -30,8 +28,11 @@ __all__ = [
     "triplet_error",
 ]
 
-#: of the scale of calibrated margins: bounds, and the relative change at which Newton's method ends
-_LEAST_SCALE, _MOST_SCALE, _CLOSE, _NEWTON_STEPS = 1e-3, 1e3, 1e-2, 20
+#: bounds of the psychometric function, for margins of mean size 1, and the change at which its fit ends
+_LEAST_SLOPE, _MOST_SLOPE, _MOST_LAPSE, _CLOSE, _MOST_STEPS = 1e-3, 100.0, 0.9, 2e-3, 30
+_TINY = 1e-12
+#: comparisons from which slope and lapse rate are estimated
+_ENOUGH = 4000
 
 
 def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> float:
@@ -59,10 +60,12 @@ def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) ->
 
 
 def calibrated_loss(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> float:
-    """Return the mean logistic loss of the differences of plain distances, in the unit that makes it smallest.
+    """Return the mean log loss of a psychometric function of the differences of plain distances.
 
-    Every comparison counts by how clearly it holds or fails, so fewer of them tell embeddings apart than by the
-    error. The scale of the embedding does not matter. Guessing scores log 2 = 0.693; lower is better.
+    The function: an answer is right with probability `lapse / 2 + (1 - lapse) / (1 + exp(-slope * difference))`. Slope
+    and lapse rate are those that make the loss smallest. So every comparison counts by how clearly it holds or
+    fails, fewer of them tell embeddings apart than by the error, and the scale of the embedding does not matter.
+    Guessing scores log 2 = 0.693; lower is better.
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ def calibrated_loss(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) 
     >>> points = np.array([[0.0], [1.0], [3.0]])
     >>> answers = [(0, 1, 2), (1, 0, 2), (0, 2, 1)]
     >>> round(calibrated_loss(points, answers), 3), round(calibrated_loss(9 * points, answers), 3)
-    (0.674, 0.674)
+    (0.637, 0.637)
     """
     points, comparisons, weights = _to_judge(embedding, comparisons)
     near, far = compared_distances(points, comparisons.indices)
@@ -85,20 +88,33 @@ def calibrated_loss(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) 
     size = float(np.abs(margins).mean())
     if size == 0:
         return float(np.log(2.0))
-    margins /= size
+    margins = margins / size
+    weights = np.full(len(margins), 1 / len(margins)) if weights is None else weights / weights.sum()
+    some = slice(None, None, max(len(margins) // _ENOUGH, 1))  # two numbers need no more
+    slope, lapse = _psychometric(margins[some], weights[some] / max(weights[some].sum(), _TINY))
+    loss = -float(np.log(lapse / 2 + (1 - lapse) * sigmoid(slope * margins)) @ weights)
+    return min(loss, float(np.log(2.0)))  # that of slope 0
 
-    def mean(values: np.ndarray) -> float:
-        return float(values.mean() if weights is None else values @ weights / weights.sum())
 
-    scale = 1.0
-    for _ in range(_NEWTON_STEPS):
-        right = sigmoid(scale * margins)
-        slope, curvature = mean(margins * (right - 1)), mean(margins**2 * right * (1 - right))
-        step = scale - slope / curvature if curvature > 0 else math.inf
-        before, scale = scale, min(max(step, scale / 4, _LEAST_SCALE), 4 * scale, _MOST_SCALE)
-        if abs(scale - before) < _CLOSE * before:
+def _psychometric(margins: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Return slope and lapse rate of the most likely psychometric function, by Fisher scoring."""
+    slope, lapse = 1.0, 0.05
+    for _ in range(_MOST_STEPS):
+        right = sigmoid(slope * margins)
+        p = lapse / 2 + (1 - lapse) * right
+        by_slope, by_lapse = (1 - lapse) * right * (1 - right) * margins, 0.5 - right
+        gradient = np.array([(by_slope / p) @ weights, (by_lapse / p) @ weights])
+        spread = weights / np.maximum(p * (1 - p), _TINY)
+        a, b, c = (by_slope**2) @ spread, (by_slope * by_lapse) @ spread, (by_lapse**2) @ spread
+        step = np.linalg.solve([[a + _TINY, b], [b, c + _TINY]], gradient)
+        if lapse == 0 and step[1] < 0:  # at the bound, the slope moves alone
+            step = np.array([gradient[0] / (a + _TINY), 0.0])
+        before = slope, lapse
+        slope = min(max(slope + step[0], slope / 4, _LEAST_SLOPE), 4 * slope, _MOST_SLOPE)
+        lapse = min(max(lapse + step[1], 0.0), _MOST_LAPSE)
+        if abs(slope - before[0]) < _CLOSE * slope and abs(lapse - before[1]) < _CLOSE:
             break
-    return mean(softplus(-scale * margins))
+    return slope, lapse
 
 
 def _to_judge(

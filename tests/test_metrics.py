@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from scipy.spatial import procrustes
+from scipy.special import expit
 from scipy.stats import special_ortho_group
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
 from nearer import datasets, metrics
+from nearer._utils.arrays import compared_distances
 from nearer.comparisons import Comparisons
 from tests.refusals import refused
 
@@ -317,3 +320,54 @@ class TestNumbersWhoseSquaresOverflowOrVanish:
         assert metrics.triplet_error(self.points, heavy) == pytest.approx(
             metrics.triplet_error(self.points, answers)
         )
+
+
+class TestCalibratedLoss:
+    def answers(self, noise, n=40, count=4000):
+        answers, truth = datasets.planted(n, 2, count, noise=noise, random_state=0)
+        return answers, truth
+
+    @pytest.mark.parametrize("noise", [0.0, 0.1, 0.3])
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_slope_and_lapse_rate_are_the_most_likely(self, noise, weighted):
+        answers, truth = self.answers(noise)
+        points = truth + np.random.default_rng(1).normal(size=truth.shape) * 0.3 * truth.std()
+        weights = np.random.default_rng(2).uniform(0.5, 2, size=len(answers)) if weighted else None
+        answers = Comparisons(answers.indices, answers.n_objects, weights=weights)
+        near, far = (np.sqrt(each) for each in compared_distances(points, answers.indices))
+        margins = (far - near) / np.abs(far - near).mean()
+
+        def loss(parameters):
+            slope, lapse = np.exp(np.minimum(parameters[0], 4.6)), expit(parameters[1])
+            p = lapse / 2 + (1 - lapse) * expit(slope * margins)
+            return -np.average(np.log(p), weights=weights)
+
+        found = min(minimize(loss, [0.0, start], method="Nelder-Mead").fun for start in (-6.0, -1.0))
+        assert metrics.calibrated_loss(points, answers) <= found + 2e-5
+
+    def test_scale_does_not_matter_and_better_maps_score_better(self):
+        answers, truth = self.answers(0.1)
+        rough = truth + np.random.default_rng(1).normal(size=truth.shape) * 0.5 * truth.std()
+        scores = [metrics.calibrated_loss(points, answers) for points in (truth, 1e6 * truth, rough)]
+        assert scores[0] == pytest.approx(scores[1])
+        assert scores[0] < scores[2] < np.log(2)
+
+    def test_guessing_scores_log_2_at_most(self):
+        answers, truth = self.answers(0.0)
+        reversed_answers = Comparisons(answers.indices[:, [0, 2, 1]], answers.n_objects)
+        for points, some in ((np.zeros_like(truth), answers), (truth, reversed_answers)):
+            assert metrics.calibrated_loss(points, some) == pytest.approx(np.log(2))
+
+    def test_a_map_without_any_error_scores_almost_nothing(self):
+        answers, truth = self.answers(0.0)
+        assert metrics.calibrated_loss(truth, answers) < 0.05
+
+    def test_many_comparisons_are_calibrated_on_some(self):
+        answers, truth = self.answers(0.1, count=20_000)
+        assert metrics.calibrated_loss(truth, answers) == pytest.approx(
+            metrics.calibrated_loss(truth, answers[:4000]), abs=0.03
+        )
+
+    def test_no_answers_are_refused(self):
+        with refused("no comparisons"):
+            metrics.calibrated_loss(np.ones((3, 1)), np.empty((0, 3), int))

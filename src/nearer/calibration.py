@@ -5,8 +5,8 @@ opinions. So the strengths are walked from strong to weak, each fit starting war
 held-out score turns. A strong term leaves few local minima, and following the minimum from there ends in better ones
 than a cold start does. A further loss starts from the best points of the first one.
 
-The score is the loss of calibrated margins. One split of it chooses as well as five splits of the error do, which
-depends on a few comparisons near the border.
+The score is the log loss of a psychometric function with a lapse rate. One split of it chooses as well as several
+splits of the error do, which depends on a few comparisons near the border.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def _along_a_path(
 ) -> dict[int, list[float]]:
     """Return the errors of each dimension; above three, fits start from the points of the dimension before.
 
-    The strength of the L2 term and the loss are those that suit all folds best, by the loss of calibrated margins.
+    The strength of the L2 term and the loss are those that suit all folds best, by `calibrated_loss`.
     """
     template._check(comparisons)
     run = Run(Budget(tol=template.tol))

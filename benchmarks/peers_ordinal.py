@@ -89,7 +89,7 @@ SETTINGS: dict[str, Any] = {
     "behind_margin": 0.02,
     "few": {"seconds": 60, "splits": 3},
     "splits": 10,
-    "fewer_splits": {"food": 4, "things": 4, "planted-3000": 4},
+    "fewer_splits": {"food": 3, "things": 4, "planted-3000": 4},
 }
 QUICK = {
     "planted": {"planted-100": {"n": 60, "p": 3, "train": 2000, "test": 1000}},

@@ -97,7 +97,7 @@ def test_the_page_says_what_the_fit_says(read, estimator, parts):
     assert f"Held-out accuracy {estimator.score(test):.1%} of {len(test):,} unseen" in text
     assert f"Training accuracy {estimator.score(train):.1%} of {len(train):,}" in text
     assert f"Conflicts {train.conflicts().n_rows:,} " in text
-    assert f"Objective {estimator.result_.objective:.4g} soe loss" in text
+    assert f"Objective {estimator.result_.objective:.4g} {estimator.loss_.name} loss" in text
     for parameter in estimator.get_params():
         assert parameter in text
     assert "stop reason" in text

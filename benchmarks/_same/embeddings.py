@@ -11,7 +11,7 @@ import nearer
 from benchmarks._same.case import Case, Numbers, attributes, case, course, public
 from benchmarks._same.data import N_OBJECTS, answers, points
 
-LOSSES = ("gnmds", "ckl", "ste", "tste", "soe")
+LOSSES = ("gnmds", "ckl", "ste", "tste", "soe", "robust-soe")
 SOLVERS = (
     *("auto", "svrg-sbb", "svrg-sbb0", "svrg-sbb-restarts", "svrg", "sgd", "adam", "batch"),
     "lbfgs",

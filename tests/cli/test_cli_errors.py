@@ -122,7 +122,7 @@ def test_usage_errors(run, arguments, part):
 
 def test_unknown_losses_and_solvers(run, fitted):
     loss = run("fit", fitted / "answers.csv", "--loss", "love")
-    assert_one_sentence(loss, "love", "--loss", "'soe', 'auto'")
+    assert_one_sentence(loss, "love", "--loss", "'soe', 'robust-soe', 'auto'")
     solver = run("fit", fitted / "answers.csv", "--solver", "magic")
     assert_one_sentence(solver, "magic", "--solver", "'auto', 'svrg-sbb'")
     for result in (loss, solver):

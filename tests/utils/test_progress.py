@@ -84,7 +84,7 @@ def test_a_fit_tells_its_stages():
     seen = []
     OrdinalEmbedding(2, n_init=2, max_epochs=5, random_state=0, callback=seen.append).fit(planted())
     stages = list(dict.fromkeys((record.stage, record.part, record.parts) for record in seen))
-    choosing = [stage for stage in stages if stage[0] == "choosing l2"]
+    choosing = [stage for stage in stages if stage[0] == "choosing loss and l2"]
     assert [part for _, part, _ in choosing] == list(range(1, len(choosing) + 1))
     assert len(choosing) <= choosing[0][2]
     assert stages[len(choosing) :] == [("fitting", 1, 2), ("fitting", 2, 2)]

@@ -4,7 +4,7 @@
 True
 >>> from nearer.objectives import PointObjective
 >>> fitting(PointObjective)
-['auto', 'svrg-sbb', 'svrg-sbb0', 'svrg-sbb-restarts', 'svrg', 'sgd', 'adam', 'batch', 'lbfgs']
+['svrg-sbb', 'svrg-sbb0', 'svrg-sbb-restarts', 'svrg', 'sgd', 'adam', 'batch', 'lbfgs']
 """
 
 from __future__ import annotations

@@ -151,7 +151,18 @@ def test_the_default_compared_with_cblearn():
     close = span([peers_ordinal.quickest_close(found, settings) for found in small], ".1f")
     assert f"takes {close} times the time of our default" in text
     behind = peers_ordinal.lost(data, settings)
-    assert (f"less error on {listed(list(behind))}" if behind else "on none of the nine data sets") in text
+    assert f"less error on {listed(list(behind))}" in text
+    for name, peer in (("music", "TSTE"), ("fruit", "LORE")):
+        assert _peers_report.best_peer(data[name], settings) == peer
+        assert f"its {peer} by {float(behind[name]):.3f} on" in text
+    quicker = [found for found in small if peers_ordinal.quickest_close(found, settings) < 1]
+    assert quicker == [data[name] for name in ("planted-100", "cars", "fruit")]
+    for found in quicker:
+        peer = min(
+            _peers_report.close_peers(found, settings),
+            key=lambda name, found=found: _peers_report.times(found, name, default),
+        )
+        assert _peers_report.times(found, _peers_report.QUICK, peer) < 0.4  # "about a third of its time or less"
 
 
 def test_t_ste_is_better_on_music():

@@ -21,6 +21,7 @@ MOST_FITS = 2.5
 #: a peer this close to our error counts as a rival in time at these sizes, and must take this many times as long
 CLOSE, TIMES_FASTER = 0.015, 10.0
 MOST_BEHIND_HINDSIGHT = 0.001
+IN_SIGHT = 0.06
 
 
 class Difference(NamedTuple):
@@ -240,15 +241,20 @@ def _failures(data: dict[str, Results], settings: dict[str, Any]) -> Table:
 
 
 def draw(rows: Results, settings: dict[str, Any]) -> dict[str, Figure]:
-    """Draw held-out error against fit time, one panel per data set: the lower left corner is best."""
+    """Draw held-out error against fit time, one panel per data set: the lower left corner is best.
+
+    Rivals more than `IN_SIGHT` behind the lowest error are left out: they would press the others into a line.
+    """
     data = by_data(rows, settings)
     if not data:
         return {}
     figure, axes = grid(len(data), columns=3, size=(4.4, 3.8))
     for ax, (name, found) in zip(axes, data.items(), strict=True):
+        lowest = min(mean_error(found, rival) for rival in (DEFAULT, *settings["cblearn"]))
         for side, rivals in enumerate(([DEFAULT, QUICK], settings["cblearn"])):
             for rival in measured(found, rivals):
-                _draw_point(ax, found, rival, side)
+                if mean_error(found, rival) <= lowest + IN_SIGHT:
+                    _draw_point(ax, found, rival, side)
         log_scale(ax, "x")
         tidy_chart(ax, "seconds of a fit", "held-out error", title(name, settings).split(", p")[0])
     _legend(axes[0])

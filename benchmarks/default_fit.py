@@ -3,16 +3,15 @@
 `OrdinalEmbedding(p).fit(answers)` on planted points, 5% of the answers wrong, as a user's process runs it: no thread
 variable is set. With one thread and with two, the fits take turns. "As installed" leaves the number of threads to
 nearer. The same beside two endless loops in other processes. `max_seconds` shows what becomes of the choice of the
-strength if there is hardly any time. Memory is what a fresh process needs at most beyond imports and loaded loops.
+strength if there is hardly any time. Memory is the most that Python was asked for at any time of a fit, beyond the
+answers themselves.
 """
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
+import gc
 import time
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,9 +19,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks._figures import grid, legend_below, log_scale, looks, tidy_chart
-from benchmarks._load import busy_loops, environment
+from benchmarks._load import busy_loops
 from benchmarks._runner import Job
-from benchmarks._store import FOLDER, Cell
+from benchmarks._store import Cell
 from benchmarks._tables import Table, checks, digits
 from nearer import Comparisons, OrdinalEmbedding
 from nearer.datasets import planted
@@ -71,7 +70,7 @@ def problem(cell: Cell, settings: dict[str, Any]) -> tuple[Comparisons, Comparis
 
 
 def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Fits by threads in turns, then beside busy loops, within seconds, and in a process of its own."""
+    """Fits by threads in turns, then beside busy loops, within seconds, and with memory traced."""
     settings = job.settings
     train, test = problem(cell, settings)
     turns = settings["turns_of_large"] if cell["answers"] >= LARGE else settings["turns"]
@@ -85,7 +84,7 @@ def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
     for seconds in settings["max_seconds"]:
         fits = [_fit(cell, train, test, max_seconds=seconds) for _ in range(min(turns, 3))]
         yield f"within {seconds:g} s", _joined(fits)
-    yield MEMORY, _in_a_process(cell, settings)
+    yield MEMORY, _memory(cell, train)
 
 
 def _fit(cell: Cell, train: Comparisons, test: Comparisons, **options: Any) -> dict[str, float]:
@@ -100,21 +99,15 @@ def _joined(fits: list[dict[str, float]]) -> dict[str, Any]:
     return {**fits[-1], "seconds": [fit["seconds"] for fit in fits]}
 
 
-def _in_a_process(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return by how many bytes a fresh process grows during a fit, and the size of answers and points."""
-    command = [sys.executable, "-m", "benchmarks.default_fit", json.dumps(cell), json.dumps(settings)]
-    done = subprocess.run(
-        command, cwd=FOLDER.parent, env=environment(), capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
-
-
-def _grown(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
-    train, _ = problem(cell, settings)
-    warm_up(settings)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    OrdinalEmbedding(cell["p"], random_state=0).fit(train)
-    grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)  # kilobytes, on Linux
+def _memory(cell: Cell, train: Comparisons) -> dict[str, int]:
+    """Return the most bytes that a fit held at any time beyond its answers, and the size of answers and points."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        OrdinalEmbedding(cell["p"], random_state=0).fit(train)
+        grown = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
     return {"grown": grown, "answers": int(train.indices.nbytes), "points": 8 * cell["n"] * cell["p"]}
 
 
@@ -176,7 +169,3 @@ def draw(rows: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Figu
     tidy_chart(ax, "answers", "seconds of a fit", "The default fit")
     legend_below(figure, ax, columns=4)
     return {"seconds": figure}
-
-
-if __name__ == "__main__":
-    print(json.dumps(_grown(json.loads(sys.argv[1]), json.loads(sys.argv[2]))))

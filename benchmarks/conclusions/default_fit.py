@@ -30,7 +30,7 @@ def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
             found.append(
                 f"{row['cell']['answers']:,} answers about {row['cell']['n']:,} objects take "
                 f"{middle(row['results'], INSTALLED):.0f} s as installed on two cores, and "
-                f"{used['grown'] / 2**20:.0f} MB beyond imports (the answers are {used['answers'] / 2**20:.0f} MB, "
+                f"{used['grown'] / 2**20:.0f} MB beyond the answers (these are {used['answers'] / 2**20:.0f} MB, "
                 f"the points {used['points'] / 2**20:.0f} MB)."
             )
     return found

@@ -162,7 +162,9 @@ def test_the_default_compared_with_cblearn():
             _peers_report.close_peers(found, settings),
             key=lambda name, found=found: _peers_report.times(found, name, default),
         )
-        assert _peers_report.times(found, _peers_report.QUICK, peer) < 0.4  # "about a third of its time or less"
+        assert (
+            _peers_report.times(found, _peers_report.QUICK, peer) < 0.4
+        )  # "about a third of its time or less"
 
 
 def test_t_ste_is_better_on_music():

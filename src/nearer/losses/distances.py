@@ -348,14 +348,7 @@ class SOE(Loss):
 class RobustSOE(SOE):
     """SOE for answers of which some are wrong: far violations cost only the logarithm of what they cost in SOE.
 
-    With the squared excess e of SOE in units of the squared margin, it is `tail * log(1 + e / tail)` times that unit.
-
-    Parameters
-    ----------
-    margin : float
-        From 1e-8 to 1e8; sets the scale of the embedding.
-    tail : float
-        From 1e-8 to 1e8; the squared excess at which the logarithm takes over.
+    With SOE's loss e in units of the squared margin, it is `tail * log(1 + e / tail)`; `tail` is from 1e-8 to 1e8.
 
     Examples
     --------

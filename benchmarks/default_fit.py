@@ -2,9 +2,10 @@
 
 `OrdinalEmbedding(p).fit(answers)` on planted points, 5% of the answers wrong, as a user's process runs it: no thread
 variable is set. With one thread and with two, the fits take turns. "As installed" leaves the number of threads to
-nearer. The same beside two endless loops in other processes. `max_seconds` shows what becomes of the choice of the
-strength if there is hardly any time. Memory is the most that Python was asked for at any time of a fit, beyond the
-answers themselves.
+nearer. "At most" is Amdahl's bound on the gain: one thread does the work of two, and its processor time is divided by
+that of the parts that only one can do plus the longer share of every part for two. The same fits run beside two
+endless loops in other processes. `max_seconds` shows what becomes of the choice of the strength if there is hardly
+any time. Memory is the most that Python was asked for at any time of a fit, beyond the answers themselves.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import gc
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,8 +26,10 @@ from benchmarks._load import busy_loops
 from benchmarks._runner import Job
 from benchmarks._store import Cell
 from benchmarks._tables import Table, checks, digits
-from nearer import Comparisons, OrdinalEmbedding
+from nearer import Comparisons, OrdinalEmbedding, calibration
 from nearer.datasets import planted
+from nearer.objectives import points
+from nearer.solvers import path
 
 SETTINGS: dict[str, Any] = {
     "sizes": [
@@ -44,7 +49,7 @@ SETTINGS: dict[str, Any] = {
 QUICK = {"sizes": SETTINGS["sizes"][:1], "turns": 2, "max_seconds": [0.05], "test": 1000}
 
 WAYS = {"1 thread": {"n_jobs": 1}, "2 threads": {"n_jobs": 2}, "as installed": {}}
-INSTALLED, BUSY, MEMORY = "as installed", "beside busy loops", "memory"
+INSTALLED, BUSY, MEMORY, BOUND = "as installed", "beside busy loops", "memory", "at most"
 LARGE = 10**6
 #: of the largest fit: seconds, and how often the answers and the points may be held in memory
 MOST_SECONDS, OF_ANSWERS, OF_POINTS = 30.0, 4, 30
@@ -79,6 +84,7 @@ def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
     ]
     for way in WAYS:
         yield way, _joined([fits[way] for fits in by_way])
+    yield BOUND, {"gain": [_bound(cell, train) for _ in range(turns)]}
     with busy_loops(settings["loops"]):
         yield BUSY, _joined([_fit(cell, train, test) for _ in range(turns)])
     for seconds in settings["max_seconds"]:
@@ -92,6 +98,29 @@ def _fit(cell: Cell, train: Comparisons, test: Comparisons, **options: Any) -> d
     model = OrdinalEmbedding(cell["p"], random_state=0, **options).fit(train)
     seconds = time.perf_counter() - begun
     return {"seconds": round(seconds, 4), "error": round(1 - model.score(test), 5), "l2": model.l2_}
+
+
+def _bound(cell: Cell, train: Comparisons) -> float:
+    """Return what two threads can gain at most, from the processor time of the parts of a fit on one."""
+    saved = 0.0
+
+    def one_by_one(jobs: Sequence[Callable[[], Any]], n_jobs: int) -> list[Any]:
+        nonlocal saved
+        results, busy = [], [0.0] * n_jobs
+        for job in jobs:
+            begun = time.thread_time()
+            results.append(job())
+            busy[busy.index(min(busy))] += time.thread_time() - begun
+        saved += sum(busy) - max(busy)
+        return results
+
+    with ExitStack() as patches:
+        for module in (calibration, path, points):  # those that divide work among threads
+            patches.enter_context(patch.object(module, "in_threads", one_by_one))
+        begun = time.thread_time()
+        OrdinalEmbedding(cell["p"], random_state=0, n_jobs=2).fit(train)
+        total = time.thread_time() - begun
+    return round(total / (total - saved), 3)
 
 
 def _joined(fits: list[dict[str, float]]) -> dict[str, Any]:
@@ -116,6 +145,11 @@ def gain(results: dict[str, Any]) -> float:
     return float(np.median(np.divide(results["1 thread"]["seconds"], results["2 threads"]["seconds"])))
 
 
+def bound(results: dict[str, Any]) -> float:
+    """Return the median over turns of the bound on what two threads gain."""
+    return float(np.median(results[BOUND]["gain"]))
+
+
 def middle(results: dict[str, Any], way: str) -> float:
     """Return the median seconds of one way to fit."""
     return float(np.median(results[way]["seconds"]))
@@ -123,14 +157,21 @@ def middle(results: dict[str, Any], way: str) -> float:
 
 def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Table]:
     """Return the checks, the times by size, and what a limit of seconds costs."""
-    times = Table("Seconds of a fit, medians", ["objects, answers, p", *WAYS, BUSY, "1 thread / 2 threads"])
+    times = Table(
+        "Seconds of a fit, medians", ["objects, answers, p", *WAYS, BUSY, "1 thread / 2 threads", BOUND]
+    )
     hurry = Table(
         "Held-out error and strength within a limit of seconds",
         ["objects, answers, p", "no limit", *(f"{seconds:g} s" for seconds in settings["max_seconds"])],
     )
     for row in rows:
         found, name = row["results"], _name(row["cell"])
-        times.add(name, *(digits(middle(found, way)) for way in (*WAYS, BUSY)), digits(gain(found)))
+        times.add(
+            name,
+            *(digits(middle(found, way)) for way in (*WAYS, BUSY)),
+            digits(gain(found)),
+            digits(bound(found)),
+        )
         ways = [INSTALLED, *(f"within {seconds:g} s" for seconds in settings["max_seconds"])]
         hurry.add(name, *(f"{found[way]['error']:.4f} (l2 {found[way]['l2']:.2g})" for way in ways))
     return [checks(_checks(rows)), times, hurry]

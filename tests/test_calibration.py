@@ -52,23 +52,37 @@ def test_the_walk_goes_from_strong_to_weak_until_the_score_turns(paths):
     assert len(tried) < len(CAREFUL.strengths)
     assert model.l2_ == path.best
     assert path.scores[tried[-1]] > 1.01 * path.least
-    assert len(path.splits) == 5  # 300 held-out answers are few
+    assert len(path.splits) == 6  # 300 held-out answers are few
 
 
 def test_less_noise_needs_a_weaker_term():
     chosen = [
-        fitted(datasets.planted(60, 3, 8000, noise=noise, random_state=0)[0], 3).l2_ for noise in (0.25, 0.0)
+        fitted(datasets.planted(60, 3, 8000, noise=noise, random_state=0)[0], 3, loss="soe").l2_
+        for noise in (0.25, 0.0)
     ]
     assert chosen[0] >= 0.0125
     assert chosen[1] <= 0.002
 
 
 def test_answers_that_are_mostly_noise_go_beyond_the_strongest(paths, monkeypatch):
-    monkeypatch.setattr(calibration, "calibrated_loss", lambda points, held: float((points**2).mean()))
+    monkeypatch.setattr(calibration, "error_and_loss", lambda points, held: (0.3, float((points**2).mean())))
     answers, _ = datasets.planted(40, 2, 3000, random_state=0)
     model = fitted(answers)  # small points score best now
     assert list(paths[0].scores)[-2:] == list(CAREFUL.stronger)
     assert model.l2_ == CAREFUL.stronger[-1]
+
+
+def test_a_weaker_term_need_only_score_a_little_better(paths):
+    answers, _ = datasets.planted(100, 5, 6000, noise=0.1, random_state=0)
+    model = fitted(answers, 5, loss="soe")
+    (path,) = paths
+    assert path.scores[model.l2_] <= min(path.scores.values()) / (1 - 0.001)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1000, 6), (7000, 4), (11_000, 2), (19_000, 2), (21_000, 1)])
+def test_splits_are_one_or_even(paths, count, expected):
+    fitted(datasets.planted(30, 2, count, random_state=0)[0], loss="soe")
+    assert len(paths[0].splits) == expected
 
 
 def test_a_second_loss_starts_from_the_points_of_the_first(paths):
@@ -80,6 +94,22 @@ def test_a_second_loss_starts_from_the_points_of_the_first(paths):
     chosen = next(path for path in paths if path.loss == model.loss_)
     assert chosen.least <= min(path.least for path in paths) / (1 - 0.002) ** 2
     assert model.loss_ == losses.RobustSOE()  # a fifth of the answers is wrong
+
+
+def test_a_scale_takes_some_comparisons_of_the_whole_part(monkeypatch):
+    parts = []
+
+    def brought_back(objective, points):
+        parts.append(objective._Q)
+        return points
+
+    monkeypatch.setattr(calibration, "brought_back", brought_back)
+    answers, _ = datasets.planted(30, 2, 21_000, random_state=0)
+    answers = answers[np.argsort(answers.indices[:, 0], kind="stable")]
+    fitted(answers, loss="soe")
+    (some,) = parts
+    assert 2000 <= len(some) < 4000
+    assert set(some[:, 0]) == set(range(30))
 
 
 def test_a_hopeless_second_loss_is_tried_once(paths):

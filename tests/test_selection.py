@@ -1,5 +1,7 @@
 """Choosing the dimension."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,28 @@ def test_one_standard_error_rule():
     assert choice.best == 3
     assert choice.smallest_within_one_se == 2
     assert DimensionChoice((3, 2, 1), errors[::-1]).smallest_within_one_se == 2
+
+
+@pytest.mark.parametrize(("standard_errors", "expected"), [(1.3, 2), (1.7, 3)])
+def test_the_standard_error_counts_that_folds_share_answers(standard_errors, expected):
+    """With five folds it is 1.5 times that of independent numbers."""
+    spread = np.array([0.010, 0.0, 0.018, 0.007, -0.005]) - 0.006
+    excess = spread + standard_errors * spread.std(ddof=1) / np.sqrt(5)
+    assert DimensionChoice((2, 3), np.array([0.08 + excess, [0.08] * 5])).smallest_within_one_se == expected
+
+
+@pytest.mark.parametrize(("gap", "warns"), [(0.04, False), (0.07, True)])
+def test_only_a_clearly_best_edge_is_warned_of(monkeypatch, gap, warns):
+    """The corrected standard error of these three folds is 0.033: one is not enough, and two are."""
+    spread = np.array([-0.036, 0.0, 0.036])
+    errors = {1: list(0.2 + gap + spread), 2: [0.2, 0.2, 0.2]}
+    monkeypatch.setattr(selection, "_along_a_path", lambda *arguments: errors)
+    answers, _ = datasets.planted(12, 2, 200, random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        choice = nearer.choose_dimension(answers, (1, 2), n_splits=3)
+    assert choice.smallest_within_one_se == 2
+    assert bool(caught) == warns
 
 
 def test_printing_says_what_was_chosen():

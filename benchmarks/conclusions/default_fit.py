@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from benchmarks.conclusions._words import Rows, span
-from benchmarks.default_fit import BUSY, INSTALLED, LARGE, LEAST_GAIN, MEMORY, gain, middle
+from benchmarks.default_fit import BUSY, INSTALLED, LARGE, LEAST_GAIN, MEMORY, bound, gain, middle
 
 
 def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
     """What threads do not gain, what other work and hurry cost, and what the largest fit takes."""
-    gains = [gain(row["results"]) for row in rows]
+    gains, bounds = ([each(row["results"]) for row in rows] for each in (gain, bound))
     busy = [middle(row["results"], BUSY) / middle(row["results"], INSTALLED) for row in rows]
     shortest, small = settings["max_seconds"][0], [row for row in rows if row["cell"]["answers"] < LARGE]
     in_time = f"within {shortest:g} s"
@@ -18,7 +18,8 @@ def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
     most = max(row["cell"]["answers"] for row in small)
     found = [
         f"Two threads gain a factor of {span(gains, '.2f')}; {sum(each < LEAST_GAIN for each in gains)} of "
-        f"{len(gains)} sizes stay below {LEAST_GAIN}.",
+        f"{len(gains)} sizes stay below {LEAST_GAIN}. The parts that one thread must do allow a factor of "
+        f"{span(bounds, '.2f')}.",
         f"Beside two busy loops a fit takes {span(busy, '.1f')} times as long; a fair share of two cores would be "
         "up to 2.",
         f"Within {shortest:g} s, fits to up to {most:,} answers end {span(lost, '+.2f')} percentage points of "

@@ -27,6 +27,8 @@ __all__ = ["DimensionChoice", "choose_dimension"]
 
 #: up to this dimension every one starts afresh: a line or plane that is folded stays folded in the next
 _LOW_DIMENSION = 3
+#: standard errors by which the best dimension is clearly the best
+_CLEARLY = 2.0
 #: factor on the tolerance of the last fit of a dimension, as in a fit
 _LAST_TOL = 0.1
 #: size of the columns that a further dimension begins with, relative to the others
@@ -83,13 +85,21 @@ class DimensionChoice:
     def smallest_within_one_se(self) -> int:
         """Return the smallest dimension whose error is within one standard error of the best.
 
-        The folds are paired, so this is the standard error of the difference to the best.
+        The folds are paired, so this is the standard error of the difference to the best, corrected for the answers
+        that any two folds learn from in common (Nadeau and Bengio 2003).
         """
+        return self._smallest_within(1.0)
+
+    def _smallest_within(self, standard_errors: float) -> int:
+        """Return the smallest dimension whose error is within this many standard errors of the best."""
         best = int(self.mean_errors.argmin())
         n_folds = self.errors.shape[1]
+        # the mean of k differences varies by 1/k of their variance if they are independent. These are not: fits that
+        # share answers share luck, which adds (held out) / (learned from) = 1 / (k - 1)
+        factor = standard_errors * np.sqrt(1 / n_folds + 1 / (n_folds - 1))
         for dimension, at in sorted((dimension, at) for at, dimension in enumerate(self.n_components)):
             excess = self.errors[at] - self.errors[best]
-            if excess.mean() <= excess.std(ddof=1) / np.sqrt(n_folds):
+            if excess.mean() <= factor * excess.std(ddof=1):
                 return dimension
         return self.best
 
@@ -110,7 +120,7 @@ def choose_dimension(
 ) -> DimensionChoice:
     """Cross-validate several dimensions. Groups are never split between folds.
 
-    Warn if the largest dimension is clearly the best: an even larger one may be better.
+    Warn if the largest dimension is the best by more than two standard errors: an even larger one may be better.
 
     Parameters
     ----------
@@ -151,7 +161,7 @@ def choose_dimension(
     found = errors_of(template, comparisons, splits, sorted(set(dimensions)), rng)
     errors = [found[dimension] for dimension in dimensions]
     choice = DimensionChoice(dimensions, np.array(errors))
-    if choice.best_is_largest and choice.smallest_within_one_se == choice.best:
+    if choice.best_is_largest and choice._smallest_within(_CLEARLY) == choice.best:
         warn(
             f"{choice.best} dimensions, the most tried, have clearly the smallest held-out error, and more may be "
             f"even better: try up to {2 * choice.best}"

@@ -5,7 +5,7 @@ import pytest
 
 from nearer._compiled import CompiledLoops, StagedLoops, loops_for
 from nearer._compiled.epochs import shuffle
-from nearer._compiled.points import pair_distances
+from nearer._compiled.points import distances, pair_distances
 from nearer._compiled.points_reference import squared_distances
 from tests.registries import LOSSES, SquaredHinge, planted, start
 
@@ -39,6 +39,39 @@ def test_value_and_gradient(loss, kind, dtype, weighted):
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-10 if dtype == np.float64 else 1e-4)
     np.testing.assert_allclose(found[0][1], found[1][1], **tolerance(dtype))
     np.testing.assert_allclose(found[0][2], found[1][2], **tolerance(dtype))
+
+
+@KINDS
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("slopes", [False, True])
+def test_gradients_of_several_blocks(kind, weighted, slopes):
+    X, Q, W = problem(kind, weighted, np.float64)
+    starts, loss = np.array([0, 300, 301, len(Q)]), LOSSES["ste"]
+    room = len(Q) if slopes else 0
+    for loops in (loops_for(loss), StagedLoops(loss)):
+        parts, totals, C = np.full((3, *X.shape), 7.0), np.empty(3), np.empty((room, 2))
+        loops.gradients(X, Q, W, C, starts, parts, totals)
+        for b in range(3):
+            at, G = slice(starts[b], starts[b + 1]), np.zeros_like(X)
+            expected = np.empty((room and len(Q[at]), 2))
+            assert totals[b] == pytest.approx(loops.gradient(X, Q[at], W[at], G, expected), rel=1e-13)
+            np.testing.assert_allclose(parts[b], G, atol=1e-12)
+            np.testing.assert_allclose(C[at], expected, atol=1e-12)
+
+
+@TYPES
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize("shrink", [0.0, 0.3])
+def test_parts_are_joined(dtype, blocks, shrink):
+    X, parts = (
+        start((25, 3), dtype=dtype),
+        np.random.default_rng(0).normal(size=(blocks, 25, 3)).astype(dtype),
+    )
+    expected = parts.mean(axis=0) * blocks / 7 + 2 * shrink * X
+    for loops in (loops_for(LOSSES["ste"]), StagedLoops(LOSSES["ste"])):
+        joined = parts.copy()
+        assert loops.join(joined, 7, shrink, X) == pytest.approx(shrink * (X**2).sum(), rel=1e-5)
+        np.testing.assert_allclose(joined[0], expected, **tolerance(dtype))
 
 
 @EVERY_LOSS
@@ -167,6 +200,16 @@ def test_elementary_functions_hold_to_the_last_places():
     for e in np.concatenate([[1e-300, 1e-20], np.linspace(1e-6, 1.0, 400)]):
         assert both(-1.0, e)[1] == pytest.approx(np.log1p(e), rel=2e-15)
     assert both(-1e300, 0.0) == pytest.approx((0.0, 0.0), abs=1e-300)
+
+
+@KINDS
+@TYPES
+def test_distances_of_comparisons(kind, dtype):
+    X, Q, _ = problem(kind, False, dtype)
+    near, far = np.empty((2, len(Q)), dtype)
+    distances(X, Q, near, far)
+    for found, expected in zip((near, far), squared_distances(X, Q), strict=True):
+        np.testing.assert_allclose(found, expected, **tolerance(dtype))
 
 
 @TYPES

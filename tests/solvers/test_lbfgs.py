@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from nearer.solvers.lbfgs import CurvaturePairs, descend
+from nearer.solvers.lbfgs import CurvaturePairs, _Point, descend
 
 
 def two_loops(gradient, pairs):
@@ -22,6 +22,12 @@ def two_loops(gradient, pairs):
     return -r
 
 
+def added(kept, step, change):
+    """Take a step from 0, where the gradient is 0."""
+    zero = np.zeros_like(step)
+    return kept.advance(_Point(zero, 0.0, zero), _Point(step, 0.0, change))
+
+
 @pytest.mark.parametrize(("dtype", "rtol"), [(np.float64, 1e-10), (np.float32, 1e-3)])
 @pytest.mark.parametrize("count", [1, 3, 5, 12])
 def test_the_direction_is_that_of_the_two_loops(count, dtype, rtol):
@@ -32,20 +38,23 @@ def test_the_direction_is_that_of_the_two_loops(count, dtype, rtol):
     for _ in range(count):
         step = rng.normal(size=20)
         pairs.append((step, curvature * step))
-        kept.add(step.astype(dtype), (curvature * step).astype(dtype))
+        added(kept, step.astype(dtype), (curvature * step).astype(dtype))
     gradient = rng.normal(size=20)
     expected = two_loops(gradient, pairs[-5:])
-    found = kept.direction(gradient.astype(dtype))
+    x = rng.normal(size=20).astype(dtype)
+    found, slope, end = kept.aim(_Point(x, 0.0, gradient.astype(dtype)))
+    assert slope == pytest.approx(gradient @ expected, rel=rtol)
+    np.testing.assert_allclose(end, x + found, rtol=rtol)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol * abs(expected).max())
 
 
 def test_pairs_without_curvature_are_left_out():
     kept = CurvaturePairs(3, np.empty(2))
-    kept.add(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    kept.add(np.array([1.0, 0.0]), np.array([-1.0, 0.0]))
+    assert added(kept, np.array([3.0, 4.0]), np.array([4.0, -3.0]))[0] == 5.0
+    _, aim = added(kept, np.array([1.0, 0.0]), np.array([-1.0, 2.0]))
     assert len(kept) == 0
-    np.testing.assert_array_equal(kept.direction(np.array([1.0, 2.0])), [-1.0, -2.0])
+    np.testing.assert_array_equal(aim.direction, [1.0, -2.0])
 
 
 class EndedError(Exception):

@@ -9,7 +9,7 @@ import pytest
 from nearer.losses import STE
 from nearer.objectives import PointObjective
 from nearer.solvers import LBFGS, Budget, Run
-from nearer.solvers.path import Choice, Path, StopRule, Trials
+from nearer.solvers.path import Choice, Judged, Path, StopRule, Trials
 from tests.registries import planted, start
 
 
@@ -21,13 +21,7 @@ class _MadeUp:
 
     def fit(self, solver, splits, loss, strength, starts, **budget):
         self.starts.append(float(starts[0]))
-        return [np.array(strength)]
-
-    def error(self, points, held):
-        return 0.3
-
-    def score(self, points, held):
-        return self.scores[float(points)]
+        return [Judged(np.array(strength), 0.3, self.scores[strength])]
 
 
 def walked(scores, rule):
@@ -66,7 +60,7 @@ def trials(callback=None, n_jobs=1, n_splits=1, **budget):
         Run(Budget(**budget), callback),
         np.random.default_rng(0),
         lambda part, loss, l2: PointObjective(part, loss, 2, l2=l2),
-        lambda points, held: float(np.abs(points).mean()),
+        lambda points, held: (float(np.abs(points).mean()), 2 * float(np.abs(points).mean())),
         n_jobs=n_jobs,
     )
     splits = [(comparisons[:800], comparisons[800:]), (comparisons[200:], comparisons[:200])][:n_splits]

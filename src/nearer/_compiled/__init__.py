@@ -18,6 +18,8 @@ class Loops:
     compiled: bool
     value: Callable[..., float]
     gradient: Callable[..., float]
+    gradients: Callable[..., None]
+    join: Callable[..., float]
     sgd: Callable[..., float]
     svrg: Callable[..., None]
 
@@ -35,6 +37,7 @@ class CompiledLoops(Loops):
         # numba compiles again for each type of argument, so whole numbers become floats
         settings = CODES[type(loss)], (float(first), float(second))
         self.value, self.gradient = partial(points.value, *settings), partial(points.gradient, *settings)
+        self.gradients, self.join = partial(points.gradients, *settings), points.join
         self.sgd, self.svrg = partial(epochs.sgd, *settings), partial(epochs.svrg, *settings)
 
 
@@ -47,6 +50,7 @@ class StagedLoops(Loops):
         from nearer._compiled import points_reference as plain
 
         self.value, self.gradient = partial(plain.value, loss), partial(plain.gradient, loss)
+        self.gradients, self.join = partial(plain.gradients, loss), plain.join
         self.sgd, self.svrg = partial(plain.sgd, loss), partial(plain.svrg, loss)
 
 

@@ -37,6 +37,12 @@ def _distances(X, Q, start, stop, near, far):
 
 
 @loop
+def distances(X, Q, near, far):
+    """Store the squared distances of the two pairs of every comparison."""
+    _distances(X, Q, 0, Q.shape[0], near, far)
+
+
+@loop
 def _losses(near, far, values, W, start, stop, code, parameters):
     """Turn distances into the weighted derivatives by them, in place; return the sum of weighted losses."""
     count = stop - start
@@ -129,6 +135,46 @@ def gradient(code, parameters, X, Q, W, G, C):
                 C[t, 0] = near[t - start]
                 C[t, 1] = far[t - start]
     return total
+
+
+@loop
+def gradients(code, parameters, X, Q, W, C, starts, parts, totals):
+    """Store the gradient of comparisons starts[b]:starts[b + 1] in part b, and the sum of their losses in totals."""
+    for b in range(parts.shape[0]):
+        _clear(parts[b].reshape(-1))
+        at = slice(starts[b], starts[b + 1])
+        totals[b] = gradient(code, parameters, X, Q[at], W[at], parts[b], C[at])
+
+
+@loop
+def _clear(out):
+    for c in range(out.shape[0]):
+        out[c] = 0
+
+
+@loop
+def join(parts, count, shrink, X):
+    """Leave in the first of the parts (blocks, n, p) their sum / count + 2 shrink X; return shrink |X|²."""
+    total = parts[0].reshape(-1)
+    for b in range(1, parts.shape[0]):  # a fixed order, whichever thread finished first
+        _add(parts[b].reshape(-1), total)
+    return _finish(X.reshape(-1), X.dtype.type(1 / count), X.dtype.type(2 * shrink), total) * shrink
+
+
+@loop
+def _add(x, out):
+    for c in range(x.shape[0]):
+        out[c] += x[c]
+
+
+@loop
+def _finish(x, scale, shrink, out):
+    """Store scale * out + shrink * x; return |x|²."""
+    squares = 0.0
+    for c in range(x.shape[0]):
+        out[c] = scale * out[c] + shrink * x[c]
+        squares += np.float64(x[c]) * np.float64(x[c])
+    return squares
 
 
 @loop

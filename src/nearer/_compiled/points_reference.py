@@ -58,6 +58,29 @@ def gradient(loss: Loss, X: np.ndarray, Q: np.ndarray, W: np.ndarray, G: np.ndar
     return total
 
 
+def gradients(
+    loss: Loss,
+    X: np.ndarray,
+    Q: np.ndarray,
+    W: np.ndarray,
+    C: np.ndarray,
+    starts: np.ndarray,
+    parts: np.ndarray,
+    totals: np.ndarray,
+) -> None:
+    """Store the gradient of comparisons starts[b]:starts[b + 1] in part b, and the sum of their losses in totals."""
+    parts[:] = 0
+    for b, part in enumerate(parts):
+        at = slice(starts[b], starts[b + 1])
+        totals[b] = gradient(loss, X, Q[at], W[at], part, C[at])
+
+
+def join(parts: np.ndarray, count: int, shrink: float, X: np.ndarray) -> float:
+    """Leave in the first of the parts (blocks, n, p) their sum / count + 2 shrink X; return shrink |X|²."""
+    parts[0] = parts.sum(axis=0) / count + X.dtype.type(2 * shrink) * X
+    return shrink * float(np.square(X, dtype=np.float64).sum())
+
+
 def sgd(
     loss: Loss,
     X: np.ndarray,

@@ -1,8 +1,8 @@
 """Limited-memory BFGS.
 
-An iteration costs four products of a (memory, N) matrix with a vector, besides the gradient. scipy's L-BFGS-B, which
-also handles bounds, costs several times that: a third of the gradient itself on typical answers. And these products
-release the lock that would keep fits in threads from running at the same time.
+Between two gradients there is one compiled call, which reads each of the past steps twice. scipy's L-BFGS-B, which
+also handles bounds, costs several times that: a third of the gradient itself on typical answers. And fits in threads
+compete for Python's lock only a few times per iteration.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,12 +63,12 @@ class LBFGS(Solver[WithPrecision]):
 def descend(
     value_and_gradient: ValueAndGradient,
     x: np.ndarray,
-    record: Callable[[np.ndarray, float, float], None],
+    record: Callable[[np.ndarray, float, float], object],
     memory: int = 5,
     iterations: float = math.inf,
     begin: Callable[[np.ndarray, float, float], None] | None = None,
 ) -> tuple[np.ndarray, bool]:
-    """Run L-BFGS from x until `record` raises, no step descends, or the iterations are over.
+    """Run L-BFGS from x until `record` raises or returns true, no step descends, or the iterations are over.
 
     `record` gets the points, their value and the length of the step after each iteration, and `begin` the start.
     Return the last points, and whether the value and the slope there are finite.
@@ -77,32 +77,31 @@ def descend(
 
     def flat(at: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = value_and_gradient(at.reshape(shape))
-        return value, gradient.ravel()
+        return value, np.ascontiguousarray(gradient.ravel(), x.dtype)
 
     at = _Point(x.ravel(), *flat(x.ravel()))
     if begin is not None:
         begin(x, at.value, 0.0)
-    pairs, iteration, slope = CurvaturePairs(memory, at.x), 0, 0.0
+    pairs, iteration = CurvaturePairs(memory, at.x), 0
+    aim = pairs.aim(at)
     while iteration < iterations:
-        direction = pairs.direction(at.gradient)
-        slope = _inner(at.gradient, direction)
-        if not slope < 0 and len(pairs):  # rounding: begin again with the gradient
-            pairs.clear()
+        if not aim.slope < 0 and len(pairs):  # rounding: begin again with the gradient
+            aim = pairs.cleared(at)
             continue
-        if not slope < 0:
+        if not aim.slope < 0:
             break
-        found = _search(flat, at, direction, slope, 1.0 if len(pairs) else _first_step(at))
+        found = _search(flat, at, aim, 1.0 if len(pairs) else _first_step(at))
         if found is None:
             if not len(pairs):
                 break
-            pairs.clear()
+            aim = pairs.cleared(at)
             continue
-        step = np.subtract(found.x, at.x, out=direction)
-        pairs.add(step, found.gradient - at.gradient)
+        length, aim = pairs.advance(at, found)
         at = found
-        record(at.x.reshape(shape), at.value, math.sqrt(_inner(step, step)))
+        if record(at.x.reshape(shape), at.value, length):
+            break
         iteration += 1
-    return at.x.reshape(shape), math.isfinite(at.value) and math.isfinite(slope)
+    return at.x.reshape(shape), math.isfinite(at.value) and math.isfinite(aim.slope)
 
 
 class _Point(NamedTuple):
@@ -111,85 +110,84 @@ class _Point(NamedTuple):
     gradient: np.ndarray
 
 
+class _Aim(NamedTuple):
+    direction: np.ndarray
+    slope: float
+    end: np.ndarray  # of a step of length 1
+
+
 class CurvaturePairs:
     """The last steps s with the changes y of the gradient along them: an inverse of the curvature.
 
     Inner products among the pairs are kept, so that the recursion runs over small matrices and each vector is read
-    twice per direction.
+    twice per direction. The arrays are explained in `_compiled/curvature.py`.
 
     Parameters
     ----------
     count : int
-        CurvaturePairs to keep.
+        Pairs to keep.
     like : array of shape (N,)
         The precision and the size of the vectors.
     """
 
     def __init__(self, count: int, like: np.ndarray):
-        self._steps = np.empty((count, like.size), like.dtype)
-        self._changes = np.empty_like(self._steps)
-        self._step_change = np.zeros((count, count))  # steps[i] @ changes[j]
-        self._change_change = np.zeros((count, count))
-        self._order: list[int] = []  # rows, the oldest first
+        from nearer._compiled import curvature  # here, because it imports numba
+
+        self._loops: Any = curvature
+        S, Y = np.empty((2, count + 1, like.size), like.dtype)
+        SY, YY = np.zeros((2, count + 1, count + 1))
+        self.memory = S, Y, SY, YY, np.arange(count + 1)
+        self._count, self._eps = 0, float(np.finfo(like.dtype).eps)
 
     def __len__(self) -> int:
-        return len(self._order)
+        return self._count
 
-    def clear(self) -> None:
-        """Forget all pairs."""
-        self._order.clear()
+    def cleared(self, at: _Point) -> _Aim:
+        """Forget all pairs and return the way down from here."""
+        self._count = 0
+        return self.aim(at)
 
-    def add(self, step: np.ndarray, change: np.ndarray) -> None:
-        """Keep a pair in place of the oldest, unless its curvature is lost in rounding."""
-        curvature, size = _inner(step, change), _inner(change, change)
-        if not curvature > np.finfo(step.dtype).eps * math.sqrt(size * _inner(step, step)):
-            return
-        full = len(self._order) == len(self._steps)
-        row = self._order.pop(0) if full else len(self._order)
-        self._order.append(row)
-        self._steps[row], self._changes[row] = step, change
-        steps, changes = self._kept()
-        count = len(self._order)
-        self._step_change[:count, row] = steps @ change
-        self._step_change[row, :count] = changes @ step
-        self._change_change[:count, row] = self._change_change[row, :count] = changes @ change
+    def aim(self, at: _Point) -> _Aim:
+        """Return the direction of descent: minus the product of the inverse curvature with the gradient."""
+        direction, end = np.empty_like(at.x), np.empty_like(at.x)
+        slope = self._loops.direction(at.gradient, *self.memory, self._count, direction)
+        self._loops.moved(at.x, direction, 1.0, end)
+        return _Aim(direction, slope, end)
 
-    def direction(self, gradient: np.ndarray) -> np.ndarray:
-        """Return minus the product of the inverse curvature with the gradient: the two-loop recursion."""
-        if not self._order:
-            return -gradient
-        steps, changes = self._kept()
-        count, newest = len(self._order), self._order[-1]
-        along, by_change = steps @ gradient, changes @ gradient
-        step_change, change_change = self._step_change[:count, :count], self._change_change[:count, :count]
-        first = np.zeros(count)  # of the first loop: q = gradient - first @ changes
-        for k in reversed(self._order):
-            first[k] = (along[k] - step_change[k] @ first) / step_change[k, k]
-        scale = step_change[newest, newest] / change_change[newest, newest]
-        by_change = scale * (by_change - change_change @ first)
-        second = np.zeros(count)  # of the second loop: r = scale * q + second @ steps
-        for k in self._order:
-            second[k] = first[k] - (by_change[k] + step_change[:, k] @ second) / step_change[k, k]
-        direction = gradient * gradient.dtype.type(-scale)
-        direction += (scale * first).astype(gradient.dtype) @ changes
-        direction -= second.astype(gradient.dtype) @ steps
-        return direction
+    def advance(self, before: _Point, at: _Point) -> tuple[float, _Aim]:
+        """Keep the pair of a step in place of the oldest, unless its curvature is lost in rounding.
 
-    def _kept(self) -> tuple[np.ndarray, np.ndarray]:
-        count = len(self._order)
-        return self._steps[:count], self._changes[:count]
+        Return the length of the step and the direction from its end.
+        """
+        direction, end = np.empty_like(at.x), np.empty_like(at.x)
+        self._count, length, slope = self._loops.advance(
+            before.x,
+            before.gradient,
+            at.x,
+            at.gradient,
+            *self.memory,
+            self._count,
+            self._eps,
+            direction,
+            end,
+        )
+        return length, _Aim(direction, slope, end)
 
 
-def _search(
-    value_and_gradient: ValueAndGradient, at: _Point, direction: np.ndarray, slope: float, step: float
-) -> _Point | None:
+def _search(value_and_gradient: ValueAndGradient, at: _Point, aim: _Aim, step: float) -> _Point | None:
     """Return where a step that fulfils Wolfe's conditions leads; None if there is none."""
+    from nearer._compiled.curvature import inner, moved
+
+    slope = aim.slope
     low, low_value, low_slope = 0.0, at.value, slope
     high, high_value, high_slope = math.inf, math.inf, math.inf
     for _ in range(_MOST_TRIALS):
-        x = at.x + at.x.dtype.type(step) * direction
+        x = aim.end
+        if step != 1:
+            x = np.empty_like(at.x)
+            moved(at.x, aim.direction, step, x)
         value, gradient = value_and_gradient(x)
-        rise = _inner(gradient, direction)
+        rise = inner(gradient, aim.direction)
         if not value <= at.value + _DECREASE * step * slope:
             high, high_value, high_slope = step, value, rise
         elif rise < _SLOPE_LEFT * slope:
@@ -222,9 +220,5 @@ def _between(
 
 def _first_step(at: _Point) -> float:
     """Return the first step along the gradient: one that moves x by a share of its length."""
-    length, size = math.sqrt(_inner(at.gradient, at.gradient)), math.sqrt(_inner(at.x, at.x))
+    length, size = float(np.linalg.norm(at.gradient)), float(np.linalg.norm(at.x))
     return min(1.0, 1.0 / length) if size == 0 else _FIRST_STEP * size / length
-
-
-def _inner(x: np.ndarray, y: np.ndarray) -> float:
-    return float(x @ y)

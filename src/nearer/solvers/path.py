@@ -10,17 +10,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nearer._utils.runtime import in_threads
 from nearer.solvers.base import Solver, minimise
 from nearer.solvers.run import Run
-
-if TYPE_CHECKING:
-    from nearer.comparisons import Comparisons
-    from nearer.losses import Loss
 
 #: with fewer comparisons than this, none are held out
 LEAST_COMPARISONS = 50
@@ -29,8 +25,12 @@ _SHARE = 0.5
 _USER = ("interrupted", "callback")
 _ENDED = (*_USER, "seconds", "evaluations")
 
+#: comparisons, or whatever else an objective is made of; it has a length
+Data = Any
 #: training part and held-out part
-Split = tuple["Comparisons", "Comparisons"]
+Split = tuple[Data, Data]
+#: a loss of comparisons or of margins; it has a name
+Loss = Any
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Choice:
     stopped : str, optional
         "interrupted" or "callback" if the user ended the trials.
     n_held_out : int
-        Comparisons judged, over all splits.
+        Held-out comparisons, or other terms, over all splits.
     """
 
     loss: Loss
@@ -90,6 +90,14 @@ class StopRule:
     hopeless: float = math.inf
 
 
+class Judged(NamedTuple):
+    """The points of a fit, with the error and the score of the comparisons held out."""
+
+    points: np.ndarray
+    error: float
+    score: float
+
+
 class _Ended(Exception):  # noqa: N818 - a user's wish or a spent budget, not an error
     """A trial ended before its time."""
 
@@ -105,10 +113,8 @@ class Trials:
         For the draws of the solvers.
     build : callable
         Returns the objective of some comparisons with a loss and a strength.
-    error : callable
-        Returns the held-out error of points on some comparisons, to report.
-    score : callable, optional
-        Returns the held-out score of points on some comparisons, to choose by: lower is better. The error by default.
+    judge : callable
+        Returns the error of points on held-out comparisons, to report, and their score, to choose by: lower is better.
     prepare : callable, optional
         Returns the points from which to minimise an objective, given it and its neighbour's points.
     n_jobs : int
@@ -121,15 +127,14 @@ class Trials:
         self,
         run: Run,
         rng: np.random.Generator,
-        build: Callable[[Comparisons, Loss, float], Any],
-        error: Callable[[np.ndarray, Comparisons], float],
+        build: Callable[[Data, Loss, float], Any],
+        judge: Callable[[np.ndarray, Data], tuple[float, float]],
         prepare: Callable[[Any, np.ndarray], np.ndarray] = lambda objective, points: points,
-        score: Callable[[np.ndarray, Comparisons], float] | None = None,
         n_jobs: int = 1,
         **budget: Any,
     ):
-        self.run, self.rng, self.build, self.error, self.prepare = run, rng, build, error, prepare
-        self.score, self.n_jobs = score, n_jobs
+        self.run, self.rng, self.build, self.judge, self.prepare = run, rng, build, judge, prepare
+        self.n_jobs = n_jobs
         self.budget = replace(run.budget.part(_SHARE), **budget)
         self.paths: list[Path] = []
 
@@ -146,26 +151,25 @@ class Trials:
         strength: float,
         starts: Sequence[np.ndarray],
         **budget: Any,
-    ) -> list[np.ndarray]:
-        """Return the points of one fit per split, within what is left of the budget."""
+    ) -> list[Judged]:
+        """Return one fit per split, within what is left of the budget."""
         runs = self.run.shares(len(splits), replace(self.budget, **budget))
         seeds = self.rng.integers(2**63, size=len(splits))  # one each: threads may draw in any order
 
-        def one(at: int) -> np.ndarray:
-            objective = self.build(splits[at][0], loss, strength)
+        def one(at: int) -> Judged:
+            part, held = splits[at]
+            objective = self.build(part, loss, strength)
             start = self.prepare(objective, starts[at])
             points, result = minimise(
                 solver, objective, start, rng=np.random.default_rng(seeds[at]), run=runs[at]
             )
             if result.stop_reason in _ENDED:
                 raise _Ended(result.stop_reason)
-            return points
+            return Judged(points, *self.judge(points, held))
 
         return in_threads([partial(one, at) for at in range(len(splits))], self.n_jobs)
 
-    def choose(
-        self, first: Choice, work: Callable[[], None], comparisons: Comparisons, gain: float
-    ) -> Choice:
+    def choose(self, first: Choice, work: Callable[[], None], comparisons: Data, gain: float) -> Choice:
         """Do the work and return the best choice: the first loss unless another lowers the error by `gain`.
 
         If ctrl-C, a callback or a spent budget ends the work early, this is the best so far.
@@ -217,17 +221,13 @@ class Path:
 
     def fit(self, strength: float, starts: Sequence[np.ndarray], solver: Solver, **budget: Any) -> None:
         """Fit one strength on every split."""
-        splits, trials = self.splits, self.trials
-        fits = trials.fit(solver, splits, self.loss, strength, starts, **budget)
-        error = self._mean(trials.error, fits)
-        score = error if trials.score is None else self._mean(trials.score, fits)
+        judged = self.trials.fit(solver, self.splits, self.loss, strength, starts, **budget)
+        points, errors, scores = zip(*judged, strict=True)
+        error, score = float(np.mean(errors)), float(np.mean(scores))
         # all at once: an interruption in between must not leave one without the others
-        self.errors[strength], self.scores[strength], self.fits[strength] = error, score, fits
+        self.errors[strength], self.scores[strength], self.fits[strength] = error, score, points
         for other in [each for each in self.fits if each not in (strength, self.best)]:
             del self.fits[other]  # there may be as much memory in points as in all else
-
-    def _mean(self, judge: Callable[[np.ndarray, Comparisons], float], fits: list[np.ndarray]) -> float:
-        return float(np.mean([judge(x, held) for x, (_, held) in zip(fits, self.splits, strict=True)]))
 
     def walk(
         self,
@@ -259,9 +259,11 @@ class Path:
 
     def errors_by_split(self) -> list[float]:
         """Return the held-out error of the best strength on each split."""
-        return [self.trials.error(x, held) for x, (_, held) in zip(self.best_fits, self.splits, strict=True)]
+        return [
+            self.trials.judge(x, held)[0] for x, (_, held) in zip(self.best_fits, self.splits, strict=True)
+        ]
 
-    def best_points(self, comparisons: Comparisons) -> np.ndarray:
+    def best_points(self, comparisons: Data) -> np.ndarray:
         """Return the fit of a split that suits all comparisons best: a split may end in a local minimum."""
         assert self.best is not None
         return min(self.best_fits, key=self.trials.build(comparisons, self.loss, self.best).value)

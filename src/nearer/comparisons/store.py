@@ -119,22 +119,19 @@ class Container:
         ...     Comparisons.read(path)
         Comparisons(1 triplet, 3 objects, names)
         """
-        from nearer.comparisons.files.opening import read_fields
+        from nearer.comparisons.files.columns import Wanted
+        from nearer.comparisons.files.opening import read_table
 
-        return cls._of(
-            read_fields(
-                path,
-                columns=columns,
-                header=header,
-                names=names,
-                n_objects=n_objects,
-                coding=coding,
-                zero=zero,
-                codes=codes,
-                first_index=first_index,
-                invalid=invalid,
-            )
+        wanted = Wanted(
+            names=names,  # type: ignore[arg-type] # any sequence: it becomes a tuple
+            n_objects=n_objects,
+            coding=coding,
+            zero=zero,
+            codes=codes,
+            first_index=first_index,
+            invalid=invalid,
         )
+        return cls._of(read_table(path, wanted, columns, header))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `read` understands; its ending says the format.
@@ -153,9 +150,10 @@ class Container:
         anchor,near,far
         cat,dog,car
         """
-        from nearer.comparisons.files.opening import write_fields
+        from nearer.comparisons.files.opening import write_table
+        from nearer.comparisons.files.writing import written
 
-        write_fields(self._fields, path)
+        write_table(written(self._fields), path)
 
     @classmethod
     def _of(cls, fields: Content) -> Self:

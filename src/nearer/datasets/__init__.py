@@ -8,6 +8,16 @@
 
 from nearer.datasets.cities import Cities, cities
 from nearer.datasets.derived import triplets_from_distances, triplets_from_labels
+from nearer.datasets.interactions import PlantedInteractions, planted_interactions
 from nearer.datasets.planted import Planted, planted
 
-__all__ = ["Cities", "Planted", "cities", "planted", "triplets_from_distances", "triplets_from_labels"]
+__all__ = [
+    "Cities",
+    "Planted",
+    "PlantedInteractions",
+    "cities",
+    "planted",
+    "planted_interactions",
+    "triplets_from_distances",
+    "triplets_from_labels",
+]

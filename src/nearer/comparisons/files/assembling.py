@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearer._utils.text import warn
 from nearer.comparisons.arrays import both_triplets, odd_last, oriented
-from nearer.comparisons.files.cells import Growing, LabelColumn, Numbers, ObjectColumns, answers, whole_number
-from nearer.comparisons.files.columns import Layout
-from nearer.comparisons.responses import AnswerReader, Coding, OddReader, ResponseReader, Zero, check_meaning
+from nearer.comparisons.files.cells import (
+    Growing,
+    LabelColumn,
+    Numbers,
+    ObjectColumns,
+    answers,
+    whole_number,
+)
+from nearer.comparisons.files.columns import Layout, Wanted
+from nearer.comparisons.responses import AnswerReader, OddReader, ResponseReader
 from nearer.comparisons.validation import (
     UNKEPT,
     UNREADABLE,
     Content,
     Fault,
-    Invalid,
     RowValidator,
     cannot_be_kept,
-    check_first_index,
-    check_invalid,
     check_n_objects,
-    check_names,
     describe,
     faulty,
     refuse_for_names,
@@ -39,26 +41,6 @@ if TYPE_CHECKING:
 #: how many rows below the header may be a survey tool's own
 LOOKED_AT = 3
 _IMPORT_ID = re.compile(r"""\s*\{\s*['"]ImportId['"]\s*:""")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the caller asks for, whatever the table comes from."""
-
-    names: tuple[str, ...] | None = None
-    n_objects: int | None = None
-    coding: Coding | None = None
-    zero: Zero | None = None
-    first_index: int | None = None
-    invalid: Invalid = "error"
-    codes: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", check_names(self.names))
-        check_invalid(self.invalid)
-        if any(said is not None for said in (self.coding, self.zero, self.codes)):
-            check_meaning(self.coding, self.zero, self.codes)
-        check_first_index(self.first_index)
 
 
 class Assembler:

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearer.comparisons.arrays import whole_codes
 from nearer.comparisons.codes import Column, NameLookup, mentioned, number
+from nearer.comparisons.files.named_columns import TableLayout
 from nearer.comparisons.validation import MISSING, UNREADABLE, cannot_be_kept, from_zero, no_index
 from nearer.errors import InputError, Place, Suggestion
 
@@ -65,7 +66,7 @@ class Vocabulary:
 
     def values(self, column: pa.Array) -> np.ndarray:
         """Return what the cells of a column of strings stand for."""
-        column = _dictionary(column)
+        column = plain_dictionary(column)
         table = np.append(self._lookup(column.dictionary), self._values[0])
         return table[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
 
@@ -150,7 +151,15 @@ def is_text(kind: pa.DataType) -> bool:
     return str(kind) in ("string", "large_string", "string_view")
 
 
-def _dictionary(column: pa.Array) -> pa.Array:
+def text_columns(schema: pa.Schema, layout: TableLayout) -> list[bool | None]:
+    """Return whether each column of objects holds texts, None if it holds nothing."""
+    import pyarrow as pa
+
+    types = [schema.field(position).type for position in range(len(layout.objects))]
+    return [None if pa.types.is_null(kind) else is_text(kind) for kind in types]
+
+
+def plain_dictionary(column: pa.Array) -> pa.Array:
     """Return a column of strings as a dictionary array with plain strings in its dictionary."""
     import pyarrow as pa
 
@@ -234,7 +243,7 @@ def answers(column: pa.Array) -> Column:
     import pyarrow.compute as pc
 
     if is_text(column.type):
-        column = _dictionary(column)
+        column = plain_dictionary(column)
         positions = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return Column(texts=column.dictionary.to_pylist(), positions=positions)
     if pa.types.is_boolean(column.type):
@@ -323,8 +332,10 @@ class ObjectColumns:
                 place=replace(place(row), column=columns[at]),
             )
 
-    def sort_names(self, indices: np.ndarray) -> tuple[str, ...] | None:
+    def sort_names(self, indices: np.ndarray, *, by_number: bool = False) -> tuple[str, ...] | None:
         """Return the names; those that were found are sorted, without those of rows that were left out.
+
+        If all are numbers, they are sorted as such `by_number`.
 
         The indices are changed in place to fit.
         """
@@ -334,7 +345,8 @@ class ObjectColumns:
         kept = np.zeros(len(self._codes), dtype=bool)
         for block in blocks:
             kept[block] = True
-        names = sorted(name for name, code in self._codes.items() if kept[code])
+        names = [name for name, code in self._codes.items() if kept[code]]
+        names.sort(key=int if by_number and all(map(_is_plain_integer, names)) else None)
         rank = np.zeros(len(self._codes), dtype=np.int32)
         rank[[self._codes[name] for name in names]] = np.arange(len(names))
         for block in blocks:

@@ -1,25 +1,45 @@
-"""Which column of a table plays which part."""
+"""What the caller asks for, and which column of a table plays which part."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nearer._utils.text import plain
 from nearer.comparisons.files import remedies
+from nearer.comparisons.files.cells import text_columns, whole_number
 from nearer.comparisons.files.column_names import (
     ALIASES,
     ANCHORS_WITH_STEMS,
     CHOICES,
     MORE_ANCHORS,
     PRESSES,
+    is_known,
     is_response,
     options_of,
     series_of,
     third_of,
 )
-from nearer.errors import InputError, Place, Suggestion
+from nearer.comparisons.files.kinds import Columns
+from nearer.comparisons.files.named_columns import NamedColumns, TableLayout, is_numbered
+from nearer.comparisons.responses import Coding, Zero, check_meaning
+from nearer.comparisons.validation import (
+    UNREADABLE,
+    Content,
+    Invalid,
+    check_first_index,
+    check_invalid,
+    check_n_objects,
+    check_names,
+)
+from nearer.errors import InputError, Place
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from nearer.comparisons.files.assembling import Assembler
 
 TRIPLET = ("anchor", "near", "far")
 QUADRUPLET = ("near_a", "near_b", "far_a", "far_b")
@@ -29,7 +49,7 @@ EXTRAS = ("response", "weight", "annotator", "group")
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(TableLayout):
     """Positions of the columns that matter: three or four of objects, and what goes with them."""
 
     objects: tuple[int, ...]
@@ -52,14 +72,6 @@ class Layout:
         return parts | {name: position for name, position in extras.items() if position is not None}
 
     @property
-    def ignored(self) -> tuple[str, ...]:
-        """The names of the columns that play no part."""
-        used = self.roles.values()
-        return tuple(
-            name for at, name in enumerate(self.header) if at not in used and isinstance(name, str) and name
-        )
-
-    @property
     def unused(self) -> list[int]:
         """Columns that might hold responses, if the order of the objects is said to be the answer."""
         if self.response is not None or self.odd_one_out:
@@ -72,10 +84,6 @@ class Layout:
         """Whether the groups are trials, which mostly count from the start for every annotator."""
         return self.group is not None and bool(self.header) and plain(self.header[self.group])[:5] == "trial"
 
-    def column(self, role: str) -> str:
-        """Return what a column is called in the table, or at least here."""
-        return str(self.header[self.roles[role]]) if self.header else role
-
 
 def layout_of(
     header: Sequence[object], columns: Mapping[str, str | int] | None, place: Place | None
@@ -85,7 +93,7 @@ def layout_of(
     >>> layout_of(["id", "Anchor", "near", "far"], None, None).objects
     (1, 2, 3)
     """
-    if columns is None and _is_numbered(header):
+    if columns is None and is_numbered(header):
         return positional(len(header), place)
     by_name = _Header(header, columns or {}, place)
     extras: dict[str, Any] = {name: by_name.find(name) for name in EXTRAS[1:]}
@@ -104,68 +112,121 @@ def positional(width: int, place: Place | None) -> Layout:
     return Layout(tuple(range(width)))
 
 
-def _is_numbered(header: Sequence[object]) -> bool:
-    """Return whether a frame's columns are just 0, 1, 2, ..., or what polars calls columns without names."""
-    return all(isinstance(name, int) or name == f"column_{at}" for at, name in enumerate(header))
+@dataclass(frozen=True)
+class Wanted:
+    """The comparisons that the caller asks for, whatever the table comes from; see `TableKind`."""
 
+    noun: ClassVar[str] = "comparison"
+    least_width: ClassVar[int] = 3
 
-class _Header:
-    """Finds columns: those that were given by hand, others by their names."""
+    names: tuple[str, ...] | None = None
+    n_objects: int | None = None
+    coding: Coding | None = None
+    zero: Zero | None = None
+    first_index: int | None = None
+    invalid: Invalid = "error"
+    codes: Mapping[str, Any] | None = None
 
-    def __init__(
-        self, header: Sequence[object], columns: Mapping[str, str | int], place: Place | None
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", check_names(self.names))
+        check_invalid(self.invalid)
+        if any(said is not None for said in (self.coding, self.zero, self.codes)):
+            check_meaning(self.coding, self.zero, self.codes)
+        check_first_index(self.first_index)
+
+    @property
+    def known_names(self) -> Collection[str]:
+        """The names given."""
+        return self.names or ()
+
+    def settings_of_tables(self) -> dict[str, Any]:
+        """Return settings that have no meaning for arrays of an npz file."""
+        return {"zero": self.zero, "coding": self.coding, "codes": self.codes}
+
+    def layout(self, header: Sequence[object], columns: Columns | None, place: Place | None) -> Layout:
+        """Find the columns by their names."""
+        return layout_of(header, columns, place)
+
+    def positional(self, rows: Iterable[Sequence[Any]], width: int, place: Place | None) -> Layout:
+        """Return the layout of a table without names; refuse one whose last column looks like a response."""
+        layout = positional(width, place)
+        if width == 4:
+            remedies.refuse_hidden_response(rows, place)
+        return layout
+
+    def may_be_row(self, cells: Sequence[str]) -> bool:
+        """Return whether a line with unknown names may be a comparison itself."""
+        return len(cells) in (3, 4) and not any(map(is_known, cells))
+
+    def hold_numbers(self, cells: Sequence[str]) -> tuple[bool, ...]:
+        """Return whether objects are given by index: all of them, or none."""
+        is_named = self.names is not None and set(cells) <= set(self.names)
+        return (not is_named and all(whole_number(cell) != UNREADABLE for cell in cells),) * len(cells)
+
+    def values_are_numbers(self, cells: Sequence[Any]) -> tuple[bool, ...]:
+        """Return whether objects are given by index: one name makes all of them names."""
+        return (not any(isinstance(cell, str) for cell in cells),) * len(cells)
+
+    def hold_indices(self, schema: pa.Schema, layout: Layout, source: str) -> tuple[bool, ...]:
+        """Return whether objects are given by index; refuse indices in some columns and names in others."""
+        kinds = dict(zip(text_columns(schema, layout), layout.roles, strict=False))
+        kinds.pop(None, None)
+        if len(kinds) == 2:
+            raise InputError(
+                f"the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers",
+                "use indices or names throughout",
+                place=source,
+            )
+        return (True not in kinds,) * len(layout.objects)
+
+    def types(self, layout: Layout, sample: Iterable[Sequence[str]]) -> dict[str, pa.DataType]:
+        """Return the types of columns other than objects."""
+        import pyarrow as pa
+
+        return {"weight": pa.float64(), "group": pa.int64()}
+
+    def assembler(self, layout: Layout, *, numeric: tuple[bool, ...], **options: Any) -> Assembler:
+        """Return what collects the rows."""
+        from nearer.comparisons.files.assembling import Assembler
+
+        return Assembler(layout, self, numeric=numeric[0], **options)
+
+    def warn_of_unused(
+        self,
+        layout: Layout,
+        columns: Columns | None,
+        rows: Callable[[], Iterable[Sequence[Any]]],
+        source: str,
     ) -> None:
-        self.header, self.place = header, place
-        self.plain = [plain(name) for name in header]
-        self.chosen = {role: self._position(role, where) for role, where in columns.items()}
+        """Warn if a response seems to have been left out."""
+        if layout.unused:
+            remedies.warn_of_unused(layout, columns, rows(), source)
 
-    def _position(self, role: str, where: str | int) -> int:
-        if role not in ALIASES:
-            raise InputError(
-                f"has the key {role!r}, but the known ones are {', '.join(ALIASES)}", parameter="columns"
-            )
-        if where in self.header:
-            return list(self.header).index(where)
-        if isinstance(where, int) and 0 <= where < len(self.header):
-            return where
-        raise InputError(
-            f"names {where!r} for {role!r}, but there is no such column",
-            f"the columns are {remedies.listed(self.header)}",
-            parameter="columns",
-            place=self.place,
-        )
+    def with_notes(self, notes: bytes) -> Wanted:
+        """Return names and number of objects as a parquet file declares them, unless the caller passed some."""
+        from nearer.comparisons.files.parquet import checked_notes
 
-    def find(self, role: str, aliases: Sequence[str] | None = None) -> int | None:
-        """Return the position of the column for a part; its own name beats others that it may have."""
-        if role in self.chosen:
-            return self.chosen[role]
-        known = {plain(alias) for alias in aliases or ALIASES[role]}
-        found = [at for at in self._free() if self.plain[at] in known]
-        return self._only(role, [at for at in found if self.plain[at] == plain(role)] or found)
+        names, n_objects = checked_notes(notes, _objects_noted)
+        if self.n_objects is not None or self.names is not None:
+            n_objects = self.n_objects
+        return replace(self, names=self.names or names, n_objects=n_objects)
 
-    def _free(self) -> list[int]:
-        """Return columns without a part: one that was given by hand does not get a second part by its name."""
-        return [at for at in range(len(self.plain)) if at not in self.chosen.values()]
+    def read_npz(self, path: Path) -> Content:
+        """Return the content of an npz file."""
+        from nearer.comparisons.files.npz import read_npz
 
-    def _only(self, role: str, found: Sequence[int]) -> int | None:
-        """Return the one column that was found for a part; refuse two."""
-        if len(found) > 1:
-            both = " and ".join(repr(self.header[position]) for position in found[:2])
-            raise InputError(
-                f"the columns {both} could both be {role!r}",
-                [Suggestion("columns", {role: ...}, "to choose")],
-                place=self.place,
-            )
-        return found[0] if found else None
+        return read_npz(path, self)
 
-    def find_all(self, *roles: str) -> tuple[int, ...] | None:
-        """Return the positions of the columns for several parts, None if one of them is not there."""
-        found = []
-        for role in roles:
-            if (position := self.find(role)) is None:
-                return None
-            found.append(position)
-        return tuple(found)
+
+def _objects_noted(notes: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, int | None]:
+    names = check_names(notes["names"])
+    return names, check_n_objects(notes["n_objects"], names)
+
+
+class _Header(NamedColumns):
+    """Finds the columns of comparisons: those that were given by hand, others by their names."""
+
+    aliases = ALIASES
 
     def odd_one_out(self) -> tuple[tuple[int, ...], int | None]:
         """Return the two or three columns of objects and the one that names the odd one; none in other tables."""
@@ -211,7 +272,7 @@ class _Header:
         anchor = self._anchor()
         if anchor is None or self.chosen.keys() & {"a", "b"}:
             return None
-        pair = options_of(self.plain, [at for at in self._free() if at != anchor], self.place)
+        pair = options_of(self.plain, [at for at in self.free() if at != anchor], self.place)
         return None if pair is None else (anchor, *pair)
 
     def _parts(self) -> dict[str, int]:
@@ -226,7 +287,7 @@ class _Header:
             response = self.find("near")  # next to a and b, `winner` holds the one that was nearer
         if response is None:
             labels = {self.find(role) for role in EXTRAS[1:]}
-            unused = [at for at in self._free() if at not in (*objects, *labels)]
+            unused = [at for at in self.free() if at not in (*objects, *labels)]
             raise remedies.no_response(self.header, objects, unused).but(place=self.place)
         third = third_of(self.plain, *objects[1:])
         if third is not None and not self.chosen.keys() & {"a", "b"}:
@@ -237,9 +298,9 @@ class _Header:
         """Return the one column with a name of a response; `response` itself beats others."""
         if "response" in self.chosen:
             return self.chosen["response"]
-        free = [at for at in self._free() if at not in objects]
+        free = [at for at in self.free() if at not in objects]
         found = [at for at in free if is_response(self.plain[at], names)]
-        return self._only("response", [at for at in found if self.plain[at] == "response"] or found)
+        return self.only("response", [at for at in found if self.plain[at] == "response"] or found)
 
     def _response_next_to(self, parts: Sequence[str], objects: tuple[int, ...]) -> int | None:
         """Return the response next to columns that say who won: then they are merely the two options."""

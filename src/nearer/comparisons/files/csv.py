@@ -1,22 +1,22 @@
-"""Reading comparisons from delimited text: csv, tsv, txt, plain or gzipped."""
+"""Reading delimited text: csv, tsv, txt, plain or gzipped."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearer.comparisons.files.assembling import LOOKED_AT, Assembler, Wanted, n_survey_rows
+from nearer.comparisons.files.assembling import LOOKED_AT, n_survey_rows
 from nearer.comparisons.files.cells import whole_number
-from nearer.comparisons.files.column_names import is_known
-from nearer.comparisons.files.columns import Layout, layout_of, positional
+from nearer.comparisons.files.kinds import Columns, RowSink, TableKind
+from nearer.comparisons.files.named_columns import TableLayout
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes, open_text
-from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
-from nearer.comparisons.validation import MISSING, UNREADABLE, Content
+from nearer.comparisons.files.remedies import SAMPLE_ROWS
+from nearer.comparisons.validation import MISSING, UNREADABLE
 from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ _BATCH_ROWS = 1 << 17
 _CHUNK_BYTES = 1 << 21
 
 
-def read_csv(
-    path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
-) -> Content:
-    """Return the comparisons of a delimited text file.
+def read_csv(path: Path, columns: Columns | None, header: bool | None, wanted: TableKind) -> Any:
+    """Return the content of a delimited text file.
 
     Columns are first read as the types they seem to have. If that fails, objects and then all columns
     are read as text, which is slower and shows which cell is wrong. If Arrow cannot cut the file into cells, it is
@@ -43,7 +41,7 @@ def read_csv(
     import pyarrow as pa
 
     source = CsvSource(path, columns, header, wanted)
-    stages: tuple[TextColumns, ...] = (False, "objects", True) if source.numeric else (False, True)
+    stages: tuple[TextColumns, ...] = (False, "objects", True) if any(source.numeric) else (False, True)
     for as_text in stages:
         assembler = source.assembler()
         try:
@@ -62,38 +60,34 @@ def read_csv(
 class CsvSource:
     """A file whose first rows have been looked at: delimiter, header, parts of the columns, type of cells."""
 
-    def __init__(
-        self, path: Path, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
-    ) -> None:
+    def __init__(self, path: Path, columns: Columns | None, header: bool | None, wanted: TableKind) -> None:
         self.path, self.wanted = path, wanted
-        self.missing = MISSING - set(wanted.names or ())
+        self.missing = MISSING - set(wanted.known_names)
         self.n_skipped = 0
         with open_text(path) as stream:
             start = next((line for line in Lines(stream) if line.strip()), "")
         if not start:
-            raise InputError("the file is empty", "write comparisons to it")
+            raise InputError("the file is empty", f"write {wanted.noun}s to it")
         if max(map(start.count, _DELIMITERS)) > _MOST_COLUMNS:
             problem = f"the first line has more than {_MOST_COLUMNS:,} cells"
             raise InputError(problem, "is this a table?")
-        self.delimiter = delimiter_of(start)
+        self.delimiter = delimiter_of(start, wanted.least_width)
         peeked = list(islice(self.rows(), _PEEKED_ROWS))
         first_line, rows = peeked[0][0], [cells for _, cells in peeked]
         self._check_encoding(first_line, rows[0])
         self.width = len(rows[0])
         self.columns = columns
-        self.has_header = _has_header(rows, columns) if header is None else header
+        self.has_header = _has_header(rows, columns, wanted) if header is None else header
         self.n_survey_rows = n_survey_rows(rows[1 : 1 + LOOKED_AT]) if self.has_header else 0
         self.n_header_rows = self.has_header + self.n_survey_rows
         data = rows[self.n_header_rows :]
-        self.layout = self._layout(rows[0], data, self._place(first_line))
+        self.layout: Any = self._layout(rows[0], data, self._place(first_line))
         if not data:
-            raise InputError("there is a header but no comparison below it")
+            raise InputError(f"there is a header but no {wanted.noun} below it")
         # a cell of the header may go over several lines, and blank ones may follow
         self.n_header_lines = peeked[self.n_header_rows][0] - 1 if self.has_header else 0
         self.sample = data[:SAMPLE_ROWS]
-        first = self._first_objects(data)
-        is_named = wanted.names is not None and set(first) <= set(wanted.names)
-        self.numeric = not is_named and all(whole_number(cell) != UNREADABLE for cell in first)
+        self.numeric = wanted.hold_numbers(self._first_objects(data))
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the cells of every row that is not blank, with the number of its line, from 1."""
@@ -118,20 +112,17 @@ class CsvSource:
                 "the text is not UTF-8", "save the file as UTF-8", place=self._place(line)
             ) from None
 
-    def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: Place) -> Layout:
+    def _layout(self, first: Sequence[str], data: Sequence[Sequence[str]], place: Place) -> TableLayout:
         if not self.has_header and self.columns is None:
-            layout = positional(self.width, place)
-            if self.width == 4:
-                refuse_hidden_response(data, place)
-            return layout
+            return self.wanted.positional(data, self.width, place)
         if not self.has_header:
-            return layout_of(range(self.width), self.columns, place)
+            return self.wanted.layout(range(self.width), self.columns, place)
         try:
-            return layout_of(first, self.columns, place)
+            return self.wanted.layout(first, self.columns, place)
         except InputError as error:
-            if len(first) not in (3, 4) or any(map(is_known, first)):
+            if not self.wanted.may_be_row(first):
                 raise
-            no_header = Suggestion("header", False, "if this line is a comparison itself")
+            no_header = Suggestion("header", False, f"if this line is a {self.wanted.noun} itself")
             raise error.but(remedy=(*error.remedy, no_header)) from None
 
     def _first_objects(self, rows: Iterable[Sequence[str]]) -> list[str]:
@@ -140,13 +131,12 @@ class CsvSource:
             cells = [row[position].strip() for position in self.layout.objects if position < len(row)]
             if len(cells) == len(self.layout.objects) and not self.missing & set(cells):
                 return cells
-        return [""]
+        return [""] * len(self.layout.objects)
 
-    def assembler(self) -> Assembler:
+    def assembler(self) -> RowSink:
         """Return a fresh assembler for this file."""
-        return Assembler(
+        return self.wanted.assembler(
             self.layout,
-            self.wanted,
             numeric=self.numeric,
             typed=False,
             place=lambda row: self._place(self.line_of(row)),
@@ -154,11 +144,10 @@ class CsvSource:
             n_survey_rows=self.n_survey_rows,
         )
 
-    def finished(self, assembler: Assembler) -> Content:
-        """Return the fields of all rows, with a warning if a response seems to have been left out."""
+    def finished(self, assembler: RowSink) -> Any:
+        """Return the fields of all rows, with a warning if a column seems to have been left out."""
         fields = assembler.finish(self.n_skipped)
-        if self.layout.unused:
-            warn_of_unused(self.layout, self.columns, self.sample, str(self.path))
+        self.wanted.warn_of_unused(self.layout, self.columns, lambda: self.sample, str(self.path))
         return fields
 
     def batches(self, as_text: TextColumns) -> Iterator[pa.RecordBatch]:
@@ -211,9 +200,10 @@ class CsvSource:
         import pyarrow as pa
 
         text = pa.dictionary(pa.int32(), pa.string())
-        typed = {} if as_text is True else {"weight": pa.float64(), "group": pa.int64()}
-        if self.numeric and not as_text:
-            typed |= {role: pa.int32() for role in list(self.layout.roles)[: len(self.layout.objects)]}
+        typed = {} if as_text is True else self.wanted.types(self.layout, self.sample)
+        if not as_text:
+            objects = zip(self.layout.object_roles, self.numeric, strict=True)
+            typed |= {role: pa.int32() for role, is_number in objects if is_number}
         return [typed.get(role, text) for role in self.layout.roles]
 
     def batches_by_chunk(self) -> Iterator[pa.RecordBatch]:
@@ -305,16 +295,16 @@ def _is_row(cells: Sequence[str]) -> bool:
     return len(cells) > 1 or bool(cells and cells[0].strip())
 
 
-def delimiter_of(line: str) -> str:
-    """Return the first of tab, comma, semicolon and blank that cuts a line into three cells or more."""
+def delimiter_of(line: str, least_width: int = 3) -> str:
+    """Return the first of tab, comma, semicolon and blank that cuts a line into enough cells."""
     for delimiter in _DELIMITERS:
         with suppress(csv.Error):  # a cell longer than any: the reader says so, with the line
-            if len(next(csv.reader([line], delimiter=delimiter))) >= 3:
+            if len(next(csv.reader([line], delimiter=delimiter))) >= least_width:
                 return delimiter
     return ","
 
 
-def _has_header(rows: Sequence[Sequence[str]], columns: Mapping[str, str | int] | None) -> bool:
+def _has_header(rows: Sequence[Sequence[str]], columns: Columns | None, wanted: TableKind) -> bool:
     """Return whether the first row names the columns.
 
     It does if it names known parts. It does not if it holds a number, or if each of its cells
@@ -325,7 +315,7 @@ def _has_header(rows: Sequence[Sequence[str]], columns: Mapping[str, str | int] 
         return True
     if columns is None:
         try:
-            layout_of(first, None, None)
+            wanted.layout(first, None, None)
         except InputError:
             pass
         else:

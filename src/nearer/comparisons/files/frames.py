@@ -10,10 +10,11 @@ import numpy as np
 
 from nearer._utils.optional import optional
 from nearer.comparisons.arrays import rounded
-from nearer.comparisons.files.assembling import Assembler, Wanted
 from nearer.comparisons.files.cells import is_text
-from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
-from nearer.comparisons.files.remedies import SAMPLE_ROWS, refuse_hidden_response, warn_of_unused
+from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Wanted, layout_of
+from nearer.comparisons.files.kinds import Columns, TableKind
+from nearer.comparisons.files.named_columns import TableLayout, is_numbered
+from nearer.comparisons.files.remedies import SAMPLE_ROWS
 from nearer.comparisons.validation import Content, holds_half_a_character, row_place
 from nearer.errors import InputError, Place, Suggestion
 
@@ -22,23 +23,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH_ROWS = 1 << 18
-Columns = Mapping[str, str | int]
 
 
 def fields_of_frame(frame: Any, *, columns: Columns | None = None, **options: Any) -> Content:
     """Return the comparisons of a DataFrame; options as for `Wanted`."""
     wanted = Wanted(**options)
-    layout = layout_of(_header(frame), columns, Place("the frame"))
-    if columns is None and not layout.header and len(layout.objects) == 4:
-        refuse_hidden_response(_sample(frame), Place("the frame"))
+    if columns is None and is_numbered(header_of(frame)):
+        wanted.positional(_sample(frame), len(header_of(frame)), Place("the frame"))
+    return read_frame(frame, columns, wanted)
+
+
+def read_frame(frame: Any, columns: Columns | None, wanted: TableKind) -> Any:
+    """Return the content of a DataFrame, as `wanted` says."""
+    layout = wanted.layout(header_of(frame), columns, Place("the frame"))
     positions = list(layout.roles.values())
     if hasattr(frame, "iloc"):  # pandas: convert no column but those that matter, others may hold anything
         table = _from_pandas(frame.iloc[:, positions], list(layout.roles))
     else:
         table = _as_arrow(frame).select(positions)
     fields = fields_of_table(table, layout, wanted)
-    if layout.unused:
-        warn_of_unused(layout, columns, _sample(frame), "the frame")
+    wanted.warn_of_unused(layout, columns, lambda: _sample(frame), "the frame")
     return fields
 
 
@@ -73,7 +77,7 @@ def _with_from_frame(step: str | Suggestion) -> str | Suggestion:
 
 def questions_of_frame(frame: Any) -> np.ndarray:
     """Return the objects of a DataFrame of questions, in their order: anchor, a, b."""
-    header = _header(frame)
+    header = header_of(frame)
     try:
         layout = layout_of(header, None, Place("the frame"))
     except InputError:  # the responses come by themselves
@@ -87,12 +91,12 @@ def questions_of_frame(frame: Any) -> np.ndarray:
 def says_which_is_odd(frame: Any) -> bool:
     """Return whether the columns of a DataFrame are those of odd-one-out trials."""
     try:
-        return layout_of(_header(frame), None, None).odd_one_out
+        return layout_of(header_of(frame), None, None).odd_one_out
     except InputError:
         return False
 
 
-def _header(frame: Any) -> list[Any]:
+def header_of(frame: Any) -> list[Any]:
     return list(frame.columns) if hasattr(frame, "iloc") else _as_arrow(frame).column_names
 
 
@@ -111,8 +115,9 @@ def fields_of_records(
     roles = {role: keys[position] for role, position in layout.roles.items()}
     arrays = [_column([row.get(key) for row in rows], str(key)) for key in roles.values()]
     fields = fields_of_table(pa.table(arrays, names=list(roles)), layout, wanted)
-    if layout.unused:
-        warn_of_unused(layout, columns, ([row.get(key) for key in keys] for row in rows), "the records")
+    wanted.warn_of_unused(
+        layout, columns, lambda: ([row.get(key) for key in keys] for row in rows), "the records"
+    )
     return fields
 
 
@@ -128,32 +133,13 @@ def _sample(frame: Any) -> Iterable[Sequence[Any]]:
     return rows_of(_as_arrow(frame).slice(0, SAMPLE_ROWS))
 
 
-def fields_of_table(table: pa.Table, layout: Layout, wanted: Wanted) -> Content:
-    """Return the comparisons of an Arrow table with the columns of `layout.roles`, in that order."""
-    numeric = holds_indices(table.schema, layout, "the table")
-    assembler = Assembler(layout, wanted, numeric=numeric, typed=True, place=row_place, source="the table")
+def fields_of_table(table: pa.Table, layout: TableLayout, wanted: TableKind) -> Any:
+    """Return the content of an Arrow table with the columns of `layout.roles`, in that order."""
+    numeric = wanted.hold_indices(table.schema, layout, "the table")
+    assembler = wanted.assembler(layout, numeric=numeric, typed=True, place=row_place, source="the table")
     for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
         assembler.add(batch)
     return assembler.finish()
-
-
-def holds_indices(schema: pa.Schema, layout: Layout, source: str) -> bool:
-    """Return whether the columns of objects hold indices; refuse columns of which some hold indices and some names."""
-    import pyarrow as pa
-
-    fields = [schema.field(position) for position in range(len(layout.objects))]
-    kinds = {
-        is_text(field.type): name
-        for field, name in zip(fields, layout.roles, strict=False)
-        if not pa.types.is_null(field.type)
-    }
-    if len(kinds) == 2:
-        raise InputError(
-            f"the column for {kinds[True]!r} holds names and that for {kinds[False]!r} numbers",
-            "use indices or names throughout",
-            place=source,
-        )
-    return True not in kinds
 
 
 def _from_pandas(frame: pd.DataFrame, roles: Sequence[str]) -> pa.Table:

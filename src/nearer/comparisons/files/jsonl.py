@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.comparisons.arrays import rounded
-from nearer.comparisons.files.assembling import LOOKED_AT, Assembler, Wanted, n_survey_rows
-from nearer.comparisons.files.columns import layout_of
+from nearer.comparisons.files.assembling import LOOKED_AT, n_survey_rows
+from nearer.comparisons.files.kinds import Columns, RowSink, TableKind
 from nearer.comparisons.files.opening import Lines, arrow_memory, open_bytes
-from nearer.comparisons.files.remedies import warn_of_unused
-from nearer.comparisons.validation import Content, holds_half_a_character, is_missing
+from nearer.comparisons.validation import holds_half_a_character, is_missing
 from nearer.errors import InputError, Place, Suggestion
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ _LONGEST_LINE = 1 << 24  # bytes; as objects of Python it may take 30 times as m
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Content:
-    """Return the comparisons of a file of JSON lines; the first records say which keys there are."""
+def read_jsonl(path: Path, columns: Columns | None, wanted: TableKind) -> Any:
+    """Return the content of a file of JSON lines; the first records say which keys there are."""
     import pyarrow as pa
 
     source = JsonSource(path, columns, wanted)
@@ -42,39 +41,39 @@ def read_jsonl(path: Path, columns: Mapping[str, str | int] | None, wanted: Want
             continue  # some value has another type, or is not text: look at every record by itself
         break
     fields = assembler.finish(source.n_skipped)
-    if source.layout.unused:
-        warn_of_unused(source.layout, columns, source.sample(), str(path))
+    wanted.warn_of_unused(source.layout, columns, source.sample, str(path))
     return fields
 
 
 class JsonSource:
     """A file of JSON lines whose first records have been looked at."""
 
-    def __init__(self, path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> None:
+    def __init__(self, path: Path, columns: Columns | None, wanted: TableKind) -> None:
         self.path, self.wanted, self.n_skipped = path, wanted, 0
         line, text = next(self._lines(), (0, b""))
         if not line:
-            raise InputError("the file is empty", "write comparisons to it")
+            raise InputError("the file is empty", f"write {wanted.noun}s to it")
         record = self._record(line, text)
         if isinstance(record, InputError):
             raise record
         records = self._peeked()
         keys = list(dict.fromkeys(key for record in records for key in record))
-        self.layout = layout_of(keys, columns, Place(str(path), line))
+        self.layout = wanted.layout(keys, columns, Place(str(path), line))
         self.keys = {role: keys[position] for role, position in self.layout.roles.items()}
         self.first = {
             role: next((record[key] for record in records if record.get(key) is not None), None)
             for role, key in self.keys.items()
         }
-        self.object_roles = list(self.keys)[: len(self.layout.objects)]
+        self.object_roles = self.layout.object_roles
         self.n_survey_rows = n_survey_rows(islice(self.sample(), LOOKED_AT))
-        self.numeric = not any(isinstance(cell, str) for cell in self._first_objects())
+        numeric = wanted.values_are_numbers(self._first_objects())
+        self.numeric = dict(zip(self.object_roles, numeric, strict=True))
 
     def _first_objects(self) -> list[Any]:
         """Return the objects of the first record that lacks none."""
         for record in self._peeked()[self.n_survey_rows :]:
             cells = [record.get(self.keys[role]) for role in self.object_roles]
-            if not any(is_missing(cell) and cell not in (self.wanted.names or ()) for cell in cells):
+            if not any(is_missing(cell) and cell not in self.wanted.known_names for cell in cells):
                 return cells
         return [self.first[role] for role in self.object_roles]
 
@@ -87,12 +86,11 @@ class JsonSource:
         found = (self._record(line, text) for line, text in islice(self._lines(), _PEEKED_LINES))
         return [record for record in found if isinstance(record, dict)]
 
-    def assembler(self) -> Assembler:
+    def assembler(self) -> RowSink:
         """Return a fresh assembler for this file."""
-        return Assembler(
+        return self.wanted.assembler(
             self.layout,
-            self.wanted,
-            numeric=self.numeric,
+            numeric=tuple(self.numeric.values()),
             typed=True,
             place=lambda row: self._place(self._line_of(row)),
             source=str(self.path),
@@ -122,10 +120,12 @@ class JsonSource:
         if role == "weight":
             return pa.float64()
         if role in self.object_roles:
-            return pa.int64() if self.numeric else pa.string()
+            return pa.int64() if self.numeric[role] else pa.string()
         value = self.first[role]
         if isinstance(value, bool):
             return pa.bool_()
+        if role == "time" and isinstance(value, float):
+            return pa.float64()
         if role == "response":
             return pa.float64() if isinstance(value, (int, float)) else pa.string()
         return pa.int64() if isinstance(value, int) else pa.string()
@@ -149,9 +149,9 @@ class JsonSource:
 
     def _check_kinds(self, line: int, record: Mapping[str, Any]) -> None:
         """Refuse a number if other objects have names; a name among numbers is read as a cell that is not a number."""
-        for role in () if self.numeric else self.object_roles:
+        for role in self.object_roles:
             cell = record.get(self.keys[role])
-            if isinstance(cell, (int, float)) and not is_missing(cell):
+            if not self.numeric[role] and isinstance(cell, (int, float)) and not is_missing(cell):
                 raise InputError(
                     f"the object {cell!r} is a number, but others have names",
                     ["use indices or names throughout", f'write "{cell}" if that is its name'],

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from nearer.comparisons.arrays import checked
-from nearer.comparisons.files.assembling import Wanted
+from nearer.comparisons.files.columns import Wanted
 from nearer.comparisons.files.opening import MOST_TIMES, expands_too_far
+from nearer.comparisons.files.writing import Written
 from nearer.comparisons.validation import Content, refuse_for_names, warn_of_one
 from nearer.errors import InputError, Place
 
@@ -39,7 +41,7 @@ ARRAYS = {
 
 
 def read_npz(path: Path, wanted: Wanted) -> Content:
-    content, all_keys = _read_arrays(path)
+    content, all_keys = read_arrays(path, ARRAYS)
     key = next((key for key in ROWS if key in content), None)
     if key is None:
         raise InputError(
@@ -72,8 +74,8 @@ def read_npz(path: Path, wanted: Wanted) -> Content:
     return fields
 
 
-def _read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Return the arrays that matter, and the names of all that are there."""
+def read_arrays(path: Path, expected: Mapping[str, Expected]) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return the arrays that are expected, and the names of all that are there."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {
@@ -81,9 +83,9 @@ def _read_arrays(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:
                 for info in archive.infolist()
                 if info.filename.endswith(".npy")
             }
-            chosen = {key: members[key] for key in ARRAYS if key in members}
+            chosen = {key: members[key] for key in expected if key in members}
             _check_size(path, list(chosen.values()))
-            found = {key: _read_array(path, archive, key, info) for key, info in chosen.items()}
+            found = {key: _read_array(archive, key, info, expected[key]) for key, info in chosen.items()}
     except (ValueError, TypeError, SyntaxError, TokenError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):
             raise
@@ -99,8 +101,7 @@ def _check_size(path: Path, members: list[zipfile.ZipInfo]) -> None:
         )
 
 
-def _read_array(path: Path, archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo) -> np.ndarray:
-    expected = ARRAYS[key]
+def _read_array(archive: zipfile.ZipFile, key: str, info: zipfile.ZipInfo, expected: Expected) -> np.ndarray:
     with archive.open(info) as stream:
         shape, dtype = _header(stream)
         if len(shape) != expected.n_dimensions:
@@ -134,12 +135,6 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     return shape, dtype
 
 
-def write_npz(fields: Content, path: Path) -> None:
-    arrays: dict[str, Any] = {"indices": fields.indices, "n_objects": fields.n_objects}
-    for key in ("weights", "annotators", "groups"):
-        if getattr(fields, key) is not None:
-            arrays[key] = getattr(fields, key)
-    if fields.names is not None:
-        arrays["names"] = np.array(fields.names, dtype=np.str_)
+def write_npz(written: Written, path: Path) -> None:
     with open(path, "wb") as file:  # given a path, numpy would add an ending of its own to ".NPZ"
-        np.savez(file, **arrays)
+        np.savez(file, **written.arrays())

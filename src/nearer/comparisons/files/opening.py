@@ -1,6 +1,6 @@
-"""Opening files of comparisons: the reader for each ending, gzip, and one error that names the file for any damage.
+"""Opening files: the reader for each ending, gzip, and one error that names the file for any damage.
 
-`Comparisons.read` and `Comparisons.write` are the way in; see the guide for the formats.
+`read` and `write` of `Comparisons` and `Interactions` are the way in; see the guides for the formats.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, AnyStr, Generic, TextIO
 
 from nearer._utils.files import replacing
-from nearer.comparisons.files.assembling import Wanted
-from nearer.comparisons.validation import Content
+from nearer.comparisons.files.kinds import Columns, TableKind
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from nearer.comparisons.files.writing import Written
 
 FORMATS = {
     ".csv": "csv",
@@ -62,23 +63,20 @@ def format_of(path: Path) -> str:
     return FORMATS[ending]
 
 
-def read_fields(
+def read_table(
     path: str | os.PathLike[str],
-    *,
-    columns: Mapping[str, str | int] | None = None,
+    wanted: TableKind,
+    columns: Columns | None = None,
     header: bool | None = None,
-    **options: Any,
-) -> Content:
-    """Return the content of a file; see `Comparisons.read` for the options, which are those of `Wanted`."""
+) -> Any:
+    """Return the content of a file of comparisons or pairs, as `wanted` says."""
     path = Path(path)
-    wanted, kind = Wanted(**options), format_of(path)
+    kind = format_of(path)
     with reading(path):
         return _read_any(path, kind, columns, header, wanted)
 
 
-def _read_any(
-    path: Path, kind: str, columns: Mapping[str, str | int] | None, header: bool | None, wanted: Wanted
-) -> Content:
+def _read_any(path: Path, kind: str, columns: Columns | None, header: bool | None, wanted: TableKind) -> Any:
     if header is not None and kind != "csv":
         raise _not_for("header", "csv, tsv and txt files")
     if kind == "csv":
@@ -93,36 +91,33 @@ def _read_any(
         from nearer.comparisons.files.parquet import read_parquet
 
         return read_parquet(path, columns, wanted)
-    settings = {"columns": columns, "zero": wanted.zero, "coding": wanted.coding, "codes": wanted.codes}
-    for name, value in settings.items():
+    for name, value in {"columns": columns, **wanted.settings_of_tables()}.items():
         if value is not None:
             raise _not_for(name, "tables, not for npz files")
-    from nearer.comparisons.files.npz import read_npz
-
-    return read_npz(path, wanted)
+    return wanted.read_npz(path)
 
 
 def _not_for(parameter: str, what: str) -> InputError:
     return InputError(f"is for {what}", "leave it out", parameter=parameter)
 
 
-def write_fields(fields: Content, path: str | os.PathLike[str]) -> None:
-    """Write a file of the format that its name stands for; see `Comparisons.write`."""
+def write_table(written: Written, path: str | os.PathLike[str]) -> None:
+    """Write a file of the format that its name stands for."""
     path = Path(path)
     kind = format_of(path)
     with replacing(path) as temporary:
         if kind == "npz":
             from nearer.comparisons.files.npz import write_npz
 
-            write_npz(fields, temporary)
+            write_npz(written, temporary)
         elif kind == "parquet":
             from nearer.comparisons.files.parquet import write_parquet
 
-            write_parquet(fields, temporary)
+            write_parquet(written, temporary)
         else:
             from nearer.comparisons.files.writing import write_text
 
-            write_text(fields, temporary, path)
+            write_text(written, temporary, path)
 
 
 def expands_too_far(n_expanded: int, n_packed: int) -> bool:

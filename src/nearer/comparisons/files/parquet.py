@@ -1,33 +1,30 @@
-"""Parquet files: comparisons with notes about their objects, checked before they are read."""
+"""Parquet files: tables with notes about their objects, checked before they are read."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from nearer.comparisons.files.assembling import Assembler, Wanted
 from nearer.comparisons.files.cells import is_text
-from nearer.comparisons.files.columns import layout_of
-from nearer.comparisons.files.frames import holds_indices, rows_of
+from nearer.comparisons.files.frames import rows_of
+from nearer.comparisons.files.kinds import Columns, TableKind
 from nearer.comparisons.files.opening import MOST_TIMES, expands_too_far
-from nearer.comparisons.files.remedies import SAMPLE_ROWS, warn_of_unused
-from nearer.comparisons.files.writing import arrow_table
-from nearer.comparisons.validation import Content, check_n_objects, check_names
+from nearer.comparisons.files.remedies import SAMPLE_ROWS
+from nearer.comparisons.files.writing import Written
 from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyarrow.parquet import FileMetaData
 
+Noted = TypeVar("Noted")
 _VERSION = 1
 _BATCH_ROWS = 1 << 18
 _ROW_BYTES = 4  # what a row takes at the very least, however well it is packed
 
 
-def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wanted) -> Content:
+def read_parquet(path: Path, columns: Columns | None, wanted: TableKind) -> Any:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -35,14 +32,14 @@ def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wa
         schema = parquet.read_schema(path)
     except pa.ArrowInvalid:
         raise InputError("this is not a parquet file", "is it another format with the wrong name?") from None
-    layout = layout_of(schema.names, columns, Place(str(path)))
+    layout = wanted.layout(schema.names, columns, Place(str(path)))
     chosen = [schema.names[position] for position in layout.roles.values()]
-    wanted = _with_metadata(wanted, schema, path)
+    if (notes := (schema.metadata or {}).get(b"nearer")) is not None:
+        wanted = wanted.with_notes(notes)
     part = pa.schema([schema.field(name) for name in chosen])
-    assembler = Assembler(
+    assembler = wanted.assembler(
         layout,
-        wanted,
-        numeric=holds_indices(part, layout, str(path)),
+        numeric=wanted.hold_indices(part, layout, str(path)),
         typed=True,
         place=lambda row: Place(str(path), row=row),
         source=str(path),
@@ -50,44 +47,31 @@ def read_parquet(path: Path, columns: Mapping[str, str | int] | None, wanted: Wa
     texts = [field.name for field in part if is_text(field.type)]
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         if not file.metadata.num_rows:
-            raise InputError("the file holds no comparison")
+            raise InputError(f"the file holds no {wanted.noun}")
         check_expansion(file.metadata, path)
         for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=False):
             batch.validate(full=True)
             assembler.add(batch.select(chosen))
         fields = assembler.finish()
-        if layout.unused:
-            warn_of_unused(layout, columns, rows_of(next(file.iter_batches(SAMPLE_ROWS))), str(path))
+        wanted.warn_of_unused(
+            layout, columns, lambda: rows_of(next(file.iter_batches(SAMPLE_ROWS))), str(path)
+        )
     return fields
 
 
-def _with_metadata(wanted: Wanted, schema: pa.Schema, path: Path) -> Wanted:
-    """Return names and number of objects as the file declares them, unless the caller passed some."""
-    text = (schema.metadata or {}).get(b"nearer")
-    if text is None:
-        return wanted
-    names, n_objects = _checked_notes(text, path)
-    if wanted.n_objects is not None or wanted.names is not None:
-        n_objects = wanted.n_objects
-    return replace(wanted, names=wanted.names or names, n_objects=n_objects)
-
-
-def _checked_notes(text: bytes, path: Path) -> tuple[tuple[str, ...] | None, int | None]:
-    """Return names and number of objects in what `write` has noted about a parquet file; it may be damaged, too."""
+def checked_notes(text: bytes, read: Callable[[Mapping[str, Any]], Noted]) -> Noted:
+    """Return what `write` has noted about a parquet file, as `read` finds it; it may be damaged, too."""
     try:
         notes = json.loads(text)
-        version, names, n_objects = notes["version"], notes["names"], notes["n_objects"]
-        is_newer = version > _VERSION
-        if not is_newer:
-            names = check_names(names)
-            n_objects = check_n_objects(n_objects, names)
+        is_newer = notes["version"] > _VERSION
+        found = None if is_newer else read(notes)
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise InputError(
             "what nearer has noted in the file about its objects is damaged", "write the file again"
         ) from error
-    if is_newer:
+    if found is None:
         raise InputError("the file was written by a newer version of nearer", "update nearer to read it")
-    return names, n_objects
+    return found
 
 
 def check_expansion(metadata: FileMetaData, path: Path) -> None:
@@ -105,12 +89,12 @@ def check_expansion(metadata: FileMetaData, path: Path) -> None:
         )
 
 
-def write_parquet(fields: Content, path: Path) -> None:
+def write_parquet(written: Written, path: Path) -> None:
     from pyarrow import parquet
 
-    notes = {"version": _VERSION, "n_objects": fields.n_objects, "names": fields.names}
-    schema = arrow_table(fields, slice(0, 0)).schema.with_metadata({"nearer": json.dumps(notes)})
+    notes = {"version": _VERSION, **written.notes}
+    schema = written.table(slice(0, 0)).schema.with_metadata({"nearer": json.dumps(notes)})
     with parquet.ParquetWriter(path, schema) as writer:
-        for start in range(0, len(fields.indices), 1 << 20):
-            table = arrow_table(fields, slice(start, start + (1 << 20)))
+        for start in range(0, written.n_rows, 1 << 20):
+            table = written.table(slice(start, start + (1 << 20)))
             writer.write_table(table.replace_schema_metadata(schema.metadata))

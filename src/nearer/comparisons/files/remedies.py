@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearer._utils.text import plain, warn
 from nearer.comparisons.files.column_names import ALIASES, about_response, like_response, options_of
+from nearer.comparisons.files.named_columns import listed
 from nearer.comparisons.responses import WORDS
 from nearer.comparisons.validation import is_missing
 from nearer.errors import InputError, InputWarning, Place, Suggestion
@@ -23,11 +24,6 @@ _WHICH_OF_THREE = "says which of three objects is the odd one"
 _QUESTION, _TRIO = ("anchor", "a", "b", "response"), ("a", "b", "c", "odd")
 # a name with such characters cannot be typed as it is: its position is given instead
 _UNWIELDY = re.compile(r"[,={}'\"\\\n]|^\d*$|^\s|\s$")
-
-
-def listed(header: Sequence[object]) -> str:
-    """Return the names of the columns, the first dozen of them."""
-    return ", ".join(repr(name) for name in header[:12]) + (", ..." if len(header) > 12 else "")
 
 
 def columns_setting(header: Sequence[object], where: Mapping[str, int | None], purpose: str) -> Suggestion:
@@ -230,7 +226,7 @@ def _text(cell: Any) -> str:
     return "" if is_missing(cell) else str(cell).strip().removesuffix(".0")
 
 
-def refuse_hidden_response(rows: Rows, place: Place) -> None:
+def refuse_hidden_response(rows: Rows, place: Place | None) -> None:
     """Refuse four columns without names of which the last looks like a response: they are not two pairs.
 
     Either it holds a few codes that are no objects, or very few different ones among many, or always one of the

@@ -1,17 +1,11 @@
-"""Measure an embedding: on comparisons, against the truth, and in retrieval.
-
->>> import numpy as np
->>> from nearer import metrics
->>> metrics.triplet_error(np.array([[0.0], [1.0], [3.0]]), [(0, 1, 2), (2, 0, 1)])
-0.5
-"""
+"""Measure an embedding: on comparisons, against the truth, and in retrieval."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._utils.arrays import checked_points, compared_distances, first_pair_nearer, relative
+from nearer._utils.arrays import checked_points, first_pair_nearer, relative
 from nearer._utils.neighbours import Search
 from nearer.comparisons import Comparisons
 from nearer.errors import InputError
@@ -53,10 +47,7 @@ def triplet_error(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) ->
     0.5
     """
     points, comparisons, weights = _to_judge(embedding, comparisons)
-    fails = ~first_pair_nearer(points, comparisons.indices)
-    if weights is None:
-        return float(fails.sum()) / len(comparisons)
-    return float(weights[fails].sum() / weights.sum())
+    return _share(~first_pair_nearer(points, comparisons.indices), weights)
 
 
 def calibrated_loss(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> float:
@@ -82,33 +73,61 @@ def calibrated_loss(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) 
     >>> round(calibrated_loss(points, answers), 3), round(calibrated_loss(9 * points, answers), 3)
     (0.637, 0.637)
     """
+    return error_and_loss(embedding, comparisons)[1]
+
+
+def error_and_loss(embedding: ArrayLike, comparisons: Comparisons | ArrayLike) -> tuple[float, float]:
+    """Return the share of comparisons that do not hold, and `calibrated_loss`, from one look at the distances.
+
+    Unlike in `triplet_error`, squares that vanish are ties.
+
+    >>> error_and_loss(np.array([[0.0], [1.0], [3.0]]), [(0, 1, 2), (0, 2, 1)])[0]
+    0.5
+    """
+    from nearer._compiled.points import distances
+
     points, comparisons, weights = _to_judge(embedding, comparisons)
-    near, far = compared_distances(points, comparisons.indices)
-    margins = np.sqrt(far) - np.sqrt(near)
+    near, far = np.empty((2, len(comparisons)), points.dtype)
+    distances(np.ascontiguousarray(points), comparisons.indices, near, far)
+    return _share(~(near < far), weights), _calibrated_loss(np.sqrt(far) - np.sqrt(near), weights)
+
+
+def _share(which: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the weighted share of those that are true."""
+    if weights is None:
+        return float(which.sum()) / len(which)
+    return float(weights[which].sum() / weights.sum())
+
+
+def _calibrated_loss(margins: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the mean log loss of differences of distances."""
     size = float(np.abs(margins).mean())
     if size == 0:
         return float(np.log(2.0))
     margins = margins / size
     weights = np.full(len(margins), 1 / len(margins)) if weights is None else weights / weights.sum()
-    some = slice(None, None, max(len(margins) // _ENOUGH, 1))  # two numbers need no more
-    slope, lapse = _psychometric(margins[some], weights[some] / max(weights[some].sum(), _TINY))
+    # two numbers need no more than some comparisons; copied, since numba compiles again for another order
+    some = slice(None, None, max(len(margins) // _ENOUGH, 1))
+    few, their = np.ascontiguousarray(margins[some]), np.ascontiguousarray(weights[some])
+    slope, lapse = _psychometric(few, their / max(their.sum(), _TINY))
     loss = -float(np.log(lapse / 2 + (1 - lapse) * sigmoid(slope * margins)) @ weights)
     return min(loss, float(np.log(2.0)))  # that of slope 0
 
 
 def _psychometric(margins: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """Return slope and lapse rate of the most likely psychometric function, by Fisher scoring."""
+    from nearer._compiled.psychometric import sums
+
     slope, lapse = 1.0, 0.05
     for _ in range(_MOST_STEPS):
-        right = sigmoid(slope * margins)
-        p = lapse / 2 + (1 - lapse) * right
-        by_slope, by_lapse = (1 - lapse) * right * (1 - right) * margins, 0.5 - right
-        gradient = np.array([(by_slope / p) @ weights, (by_lapse / p) @ weights])
-        spread = weights / np.maximum(p * (1 - p), _TINY)
-        a, b, c = (by_slope**2) @ spread, (by_slope * by_lapse) @ spread, (by_lapse**2) @ spread
-        step = np.linalg.solve([[a + _TINY, b], [b, c + _TINY]], gradient)
+        by_slope, by_lapse, a, b, c = sums(margins, weights, slope, lapse, _TINY)
+        a, c = a + _TINY, c + _TINY
+        step = (
+            (c * by_slope - b * by_lapse) / (a * c - b * b),
+            (a * by_lapse - b * by_slope) / (a * c - b * b),
+        )
         if lapse == 0 and step[1] < 0:  # at the bound, the slope moves alone
-            step = np.array([gradient[0] / (a + _TINY), 0.0])
+            step = by_slope / a, 0.0
         before = slope, lapse
         slope = min(max(slope + step[0], slope / 4, _LEAST_SLOPE), 4 * slope, _MOST_SLOPE)
         lapse = min(max(lapse + step[1], 0.0), _MOST_LAPSE)

@@ -17,7 +17,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from nearer import datasets, metrics
 from nearer._utils.arrays import compared_distances
 from nearer.comparisons import Comparisons
+from nearer.metrics.embeddings import _calibrated_loss, error_and_loss
 from tests.refusals import refused
+from tests.registries import planted
 
 
 def plain_ranking(query, database):
@@ -361,6 +363,17 @@ class TestCalibratedLoss:
     def test_a_map_without_any_error_scores_almost_nothing(self):
         answers, truth = self.answers(0.0)
         assert metrics.calibrated_loss(truth, answers) < 0.05
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("kind", ["triplets", "quadruplets"])
+    def test_it_comes_with_the_error(self, kind, weighted):
+        answers = planted(kind, weights=weighted)
+        points = np.random.default_rng(0).normal(size=(answers.n_objects, 3)).astype(np.float32)
+        points[3] = points[4]
+        error, loss = error_and_loss(points, answers)
+        assert error == metrics.triplet_error(points, answers)
+        near, far = np.sqrt(compared_distances(points.astype(float), answers.indices))
+        assert loss == pytest.approx(_calibrated_loss(far - near, answers.weights), rel=1e-5)
 
     def test_many_comparisons_are_calibrated_on_some(self):
         answers, truth = self.answers(0.1, count=20_000)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from nearer.losses import GNMDS, STE
-from nearer.losses.distances import SmoothGNMDS
+from nearer.losses import GNMDS, STE, RoundedGNMDS, SmoothHingeLoss
+from nearer.losses.rounding import SmoothGNMDS
 from tests.registries import LOSSES
 
 CENTRES = np.linspace(0, 1, 61)
@@ -12,6 +12,8 @@ CONVEX = {
     "ste": STE(),
     "gnmds": GNMDS(),
     "gnmds-wide": GNMDS(margin=3.0),
+    "rounded": RoundedGNMDS(),
+    "rounded-sharp": RoundedGNMDS(margin=3.0, rounding=0.5),
     "smooth": SmoothGNMDS(width=0.4),
     "smooth-centred": SmoothGNMDS(margin=2.0, width=0.4, centre=CENTRES),
 }
@@ -78,8 +80,25 @@ def test_rounding_centred_at_the_slopes_of_a_kink_leaves_it_there():
     np.testing.assert_allclose(at(smooth, kink), at(GNMDS(), kink))
 
 
-def test_losses_without_kinks_are_their_own_rounded_form():
-    assert STE().smoothed(0.1) == STE()
+@pytest.mark.parametrize("loss", [STE(), RoundedGNMDS()])
+def test_losses_without_kinks_are_their_own_rounded_form(loss):
+    assert loss.smoothed(0.1) == loss.rounded() == loss
+
+
+def test_the_smooth_hinge_of_the_paper():
+    """0 for z <= -2, (2 + z)² / 4 up to 0, and 1 + z from there: of a difference of distances and of a margin alike."""
+    z = DIFFERENCES
+    expected = np.where(z <= -2, 0, np.where(z <= 0, (2 + z) ** 2 / 4, 1 + z))
+    np.testing.assert_allclose(at(GNMDS().rounded(), z), expected, atol=1e-12)
+    np.testing.assert_allclose(SmoothHingeLoss().value(-z), expected, atol=1e-12)
+    assert GNMDS(margin=3.0).rounded() == RoundedGNMDS(3.0, 6.0)
+
+
+@pytest.mark.parametrize("loss", [RoundedGNMDS(), RoundedGNMDS(margin=3.0, rounding=0.5)])
+def test_rounded_slopes_are_those_of_finite_differences(loss):
+    h = 1e-6
+    numeric = (at(loss, DIFFERENCES + h) - at(loss, DIFFERENCES - h)) / (2 * h)
+    np.testing.assert_allclose(slopes(loss, DIFFERENCES), numeric, atol=1e-6)
 
 
 def test_others_have_no_conjugate():

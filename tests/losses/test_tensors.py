@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 
 from nearer.losses import Loss, namespace, sigmoid, softplus
-from nearer.losses.distances import SmoothGNMDS
+from nearer.losses.rounding import RoundedGNMDS, SmoothGNMDS
 from tests.registries import LOSSES, MARGIN_LOSSES
 
 torch = pytest.importorskip("torch")
 
-EVERY = {**LOSSES, "smooth-gnmds": SmoothGNMDS(width=0.4, centre=0.3), **MARGIN_LOSSES}
+EVERY = {
+    **LOSSES,
+    "smooth-gnmds": SmoothGNMDS(width=0.4, centre=0.3),
+    "rounded": RoundedGNMDS(),
+    **MARGIN_LOSSES,
+}
 EVERY_LOSS = pytest.mark.parametrize("loss", EVERY.values(), ids=EVERY)
 TYPES = pytest.mark.parametrize("dtype", ["float32", "float64"])
 SIZES = [0.0, 1e-300, 1e-30, 1e-8, 1.0, 1e8, 1e30, 1e300, np.inf]

@@ -79,11 +79,20 @@ def test_the_result_does_not_depend_on_threads(dtype):
 
 
 def test_blocks_depend_on_sizes_alone_and_cover_everything():
-    blocks = big(1)._blocks(40_000)
-    assert len(blocks) > 1
-    assert blocks == big(3)._blocks(40_000)
-    covered = np.concatenate([np.arange(40_000)[block] for block in blocks])
-    np.testing.assert_array_equal(covered, np.arange(40_000))
+    starts = big(1)._starts(40_000)
+    np.testing.assert_array_equal(starts, big(3)._starts(40_000))
+    assert (starts[0], starts[-1]) == (0, 40_000)
+    assert len(starts) > 2
+    assert (np.diff(starts) > 0).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, 20])
+def test_threads_share_the_blocks(n_jobs):
+    objective, shares = big(n_jobs), []
+    objective._share(shares.append, 8)
+    done = [block for some in sorted(shares, key=lambda some: some.start) for block in range(8)[some]]
+    assert done == list(range(8))
+    assert len(shares) == {1: 1, 2: 4, 3: 6, 20: 8}[n_jobs]
 
 
 def test_weights_multiply():

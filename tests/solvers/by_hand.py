@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,6 +13,7 @@ from nearer.losses import SquareLoss
 from nearer.objectives._pair_weights import length_of
 from nearer.objectives.pair_rows import Pairs
 from nearer.objectives.parameters import OneArray
+from nearer.objectives.planes import factor_plane
 
 EVERY_OBJECTIVE = frozenset({"parameters", "n_terms", "provides", "start", "value"})
 SHAPE = (4, 2)
@@ -48,6 +50,77 @@ class Gradient(Quadratic):
 
 class Precision(Gradient):
     dtype = np.dtype(np.float64)
+
+
+class Curvature(Gradient):
+    """Half the squared distance to the mean target, each coordinate weighted by its own curvature."""
+
+    _scales = np.geomspace(1, 1e4, 8).reshape(SHAPE)
+
+    def value(self, x):
+        return 0.5 * float((self._scales * (x - self._minimum) ** 2).sum())
+
+    def value_and_gradient(self, x):
+        return self.value(x), self._scales * (x - self._minimum)
+
+    def curvature(self, x):
+        return lambda vector: self._scales * vector
+
+
+class Noise(Gradient):
+    def refresh(self, rng):
+        """Move the minimum a little, or back."""
+        self._shift = 0.0 if rng is None else 1e-3 * rng.normal(size=SHAPE)
+
+    _shift = 0.0
+
+    def value_and_gradient(self, x):
+        return self.value(x), x - self._minimum - self._shift
+
+
+class LeastSquares(Quadratic):
+    """Two sides: the rows of x of even and of odd numbers."""
+
+    loss = SquareLoss()
+
+    def least_squares(self, x, side, products):
+        x = x.copy()
+        x[side::2] = self._minimum[side::2]
+        return x
+
+
+class _Nearby(Gradient):
+    """Targets that differ little, so that steps of constant length end close to their mean."""
+
+    def __init__(self):
+        super().__init__()
+        self._targets = 0.5 + 0.02 * (self._targets - 2.0)
+        self._minimum = self._targets.mean(axis=0)
+
+    sizes = (6, 10, Quadratic.n_terms)
+
+
+class Blocks(_Nearby):
+    """Term 10 i + j is the pair (i, j)."""
+
+    def block_gradient(self, x, left, right):
+        terms = (10 * left[:, None] + right).ravel()
+        return self.value(x), x - self._targets[terms].mean(axis=0)
+
+
+class _Means(NamedTuple):
+    mean: np.ndarray
+
+
+class Gramians(_Nearby):
+    """Half of the gradient comes from the chosen terms, half from a mean over others."""
+
+    def gramians_of(self, x, chosen):
+        return _Means(self._targets[chosen].mean(axis=0))
+
+    def pair_gradient(self, x, chosen, gramians):
+        mean = self._targets[chosen].mean(axis=0)
+        return self.value(x), x - (mean + gramians.mean) / 2
 
 
 class _Walk:
@@ -144,6 +217,27 @@ class ConvexKernel(Kernel):
 
     def smoothed(self, width, centre=0.0):
         return ConvexKernel()
+
+
+class Factors(Quadratic):
+    """The problem of `Kernel` as solvers see it that grow factors."""
+
+    trace_penalty = Kernel.trace_penalty
+    _marks = frozenset({"convexity", "smoothness"})
+
+    def __init__(self):
+        self._whole = Kernel()
+        self._minimum, self.value = self._whole._minimum, self._whole.value
+
+    def value_and_factor_gradient(self, X):
+        return self._whole.value_and_factor_gradient(X)
+
+    def gradient_at(self, X):
+        residual = X @ X.T - self._whole._target.reshape(len(X), -1)
+        return lambda V: residual @ V + self.trace_penalty * V
+
+    def plane(self, X, U):
+        return factor_plane(self, X, U)
 
 
 class Scores(Quadratic):
@@ -248,6 +342,18 @@ class Rows(Quadratic):
 
 #: one objective for each set of names that solvers require
 OBJECTIVES = (
-    *(Gradient, Precision, Batches, StochasticEpochs, Snapshots, BatchesAndSnapshots),
-    *(RankedKernel, ConvexKernel, Scores, PairSteps, Rows),
+    *(
+        Gradient,
+        Precision,
+        Curvature,
+        Noise,
+        LeastSquares,
+        Blocks,
+        Gramians,
+        Batches,
+        StochasticEpochs,
+        Snapshots,
+        BatchesAndSnapshots,
+    ),
+    *(RankedKernel, ConvexKernel, Factors, Scores, PairSteps, Rows),
 )

@@ -263,7 +263,7 @@ def test_a_loss_that_breaks_down_is_a_divergence(solver):
     [
         (AcceleratedProximalGradient(), gram("ckl"), "convexity", ["proximal"]),
         (AcceleratedProximalGradient(), gram(max_rank=2), "lower_bound", ["proximal"]),
-        (solvers.SVRG(), gram(), "svrg_epoch", ["accelerated", "proximal"]),
+        (solvers.SVRG(), gram(), "svrg_epoch", ["accelerated", "proximal", "ila"]),
         (ProximalGradient(), objective(), "pair_slopes", solvers.fitting(PointObjective)),
     ],
     ids=["not convex", "limited rank", "points' solver", "kernels' solver"],
@@ -284,7 +284,7 @@ def test_a_mismatch_names_what_is_missing_and_the_solvers_that_fit(solver, f, mi
         (lambda: ProximalGradient(step=-1.0), ["step", "-1.0"]),
         (lambda: ProximalGradient(armijo=0.0), ["armijo", "0.0"]),
         (lambda: ProximalGradient(shrink=1.0), ["shrink", "1.0"]),
-        (lambda: solvers.find("sbb", gram()), ["solver", "accelerated, proximal", "'sbb'"]),
+        (lambda: solvers.find("sbb", gram()), ["solver", "accelerated, proximal, ila", "'sbb'"]),
         (lambda: solvers.find("sbb"), ["solver", *solvers.SOLVERS, "'sbb'"]),
         (lambda: solvers.find("lbfgs", gram()), ["'lbfgs'", "accelerated, proximal"]),
     ],

@@ -6,13 +6,13 @@ import pytest
 import nearer
 from nearer.errors import InputError
 from nearer.losses.margins import SquareLoss
-from nearer.objectives import AllPairs, GramObjective, PointObjective
+from nearer.objectives import AllPairs, GramObjective, PointObjective, SimilarityObjective
 from nearer.objectives.metric_pairs import MetricPairs
 from nearer.objectives.pair_rows import Pairs
 from nearer.objectives.pair_sources import Alike, Graded
 from nearer.objectives.stochastic_pairs import DrawnPairs, TwoClassPairs
 from nearer.solvers import SOLVERS, Budget, minimise
-from tests.solvers.by_hand import EVERY_OBJECTIVE, OBJECTIVES, Kernel
+from tests.solvers.by_hand import EVERY_OBJECTIVE, OBJECTIVES, Factors, Kernel
 
 
 def answers():
@@ -44,12 +44,12 @@ def first(objective):
 
 
 def run(solver, objective):
-    budget = Budget(max_epochs=100, tol=1e-9)
+    budget = Budget(max_epochs=max(100, solver.default_epochs or 0), tol=1e-9)
     return minimise(solver, objective, first(objective), budget=budget, rng=np.random.default_rng(1))
 
 
 def distance(objective, x):
-    at = x @ x.T if isinstance(objective, Kernel) else x
+    at = x @ x.T if isinstance(objective, Kernel | Factors) else x
     return np.linalg.norm(at - objective._minimum) / np.linalg.norm(objective._minimum)
 
 
@@ -82,14 +82,24 @@ def test_solvers_refuse_objectives_and_losses_that_do_not_suit_them():
         PointObjective(answers(), nearer.losses.STE(), 2),
         GramObjective(answers(), nearer.losses.STE()),
         GramObjective(answers(), nearer.losses.CKL()),
+        SimilarityObjective(np.ones((3, 2)), np.ones((3, 3))),
         *map(pairs_of, (AllPairs, TwoClassPairs, DrawnPairs, MetricPairs)),
     ],
-    ids=["points", "convex kernel", "kernel", "all pairs", "two classes", "drawn pairs", "metric"],
+    ids=[
+        "points",
+        "convex kernel",
+        "kernel",
+        "similarities",
+        "all pairs",
+        "two classes",
+        "drawn pairs",
+        "metric",
+    ],
 )
 def test_objectives_have_what_they_promise(objective):
     missing = [
         name
-        for name in (objective.provides | EVERY_OBJECTIVE) - {"convexity"}
+        for name in (objective.provides | EVERY_OBJECTIVE) - {"convexity", "smoothness"}
         if not hasattr(objective, name)
     ]
     assert missing == []

@@ -52,7 +52,7 @@ def test_reaches_the_minimum(solver):
 def test_same_seed_same_numbers(solver):
     one, two, other = (solved(solver, seed=s, max_epochs=4)[0] for s in (3, 3, 4))
     np.testing.assert_array_equal(one, two)
-    stochastic = solver.name not in ("batch", "lbfgs")
+    stochastic = solver.name not in ("batch", "lbfgs", "full-adam")
     assert np.array_equal(one, other) != stochastic
 
 
@@ -261,8 +261,17 @@ def test_solved_exactly_stops():
         (lambda: solvers.Phases((solvers.SVRG(), solvers.LBFGS())), ["'svrg'", "last"]),
         (lambda: solvers.GradientDescent(shrink=1.0), ["shrink", "1.0"]),
         (lambda: solvers.GradientDescent(growth=0.5), ["growth", "0.5"]),
+        (lambda: solvers.GradientDescent(growth_every=0), ["growth_every", "0"]),
+        (lambda: solvers.FullAdam(step=0.0), ["step", "0.0"]),
+        (lambda: solvers.FullAdam(beta2=1.0), ["beta2", "1.0"]),
+        (lambda: solvers.BlockSampling(share=2.0), ["share", "2.0"]),
+        (lambda: solvers.BlockSampling(step=-1.0), ["step", "-1.0"]),
+        (lambda: solvers.OnlineGramians(alpha=1.5), ["alpha", "1.5"]),
+        (lambda: solvers.GaussNewton(cg_tolerance=0.0), ["cg_tolerance", "0.0"]),
+        (lambda: solvers.GaussNewton(max_products=0), ["max_products", "0"]),
+        (lambda: solvers.GaussNewton(preconditioner="ilu"), ["preconditioner", "'ilu'", "none"]),
         (lambda: solvers.LBFGS(memory=0), ["memory", "0"]),
-        (lambda: solvers.find("newton"), ["solver", "'newton'", *solvers.SOLVERS]),
+        (lambda: solvers.find("simplex"), ["solver", "'simplex'", *solvers.SOLVERS]),
         (lambda: Budget(tol=-1), ["tol", "-1"]),
         (lambda: Budget(max_epochs=0), ["max_epochs", "0"]),
         (lambda: Budget(max_seconds=0), ["max_seconds", "0"]),

@@ -12,14 +12,22 @@ from numba import njit
 
 from nearer._compiled.decorators import inline
 from nearer._compiled.scalar_losses import hinge, logistic
-from nearer.losses.margins import HingeLoss, LogisticLoss, MarginLoss, SquaredHingeLoss, SquareLoss
+from nearer.losses.margins import (
+    HingeLoss,
+    LogisticLoss,
+    MarginLoss,
+    SmoothHingeLoss,
+    SquaredHingeLoss,
+    SquareLoss,
+)
 
-SQUARE, HINGE, SQUARED_HINGE, LOGISTIC = 0, 1, 2, 3
+SQUARE, HINGE, SQUARED_HINGE, LOGISTIC, SMOOTH_HINGE = 0, 1, 2, 3, 4
 MARGIN_CODES: dict[type[MarginLoss], int] = {
     SquareLoss: SQUARE,
     HingeLoss: HINGE,
     SquaredHingeLoss: SQUARED_HINGE,
     LogisticLoss: LOGISTIC,
+    SmoothHingeLoss: SMOOTH_HINGE,
 }
 
 
@@ -37,6 +45,12 @@ def loss_and_descent(code, margin, reach):
         curvature = tilt / (2.0 * size) if size > 1e-3 else 0.25
         return value, against / (1.0 + reach * curvature)
     excess = 1.0 - margin
+    if code == SMOOTH_HINGE:  # of width 2
+        above, falling = hinge(excess + 1.0)
+        if falling == 0:
+            return 0.0, 0.0
+        slope = min(0.5 * above, 1.0)
+        return slope * above - slope * slope, min(above / (2.0 + reach), 1.0)
     if code != SQUARE and hinge(excess)[1] == 0:  # early, because few pairs of a good model have a loss
         return 0.0, 0.0
     if code == HINGE:

@@ -11,7 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from nearer._compiled.draws_reference import draw
-from nearer.losses.margins import HingeLoss, LogisticLoss, MarginLoss, SquaredHingeLoss, SquareLoss
+from nearer.losses.margins import (
+    HingeLoss,
+    LogisticLoss,
+    MarginLoss,
+    SmoothHingeLoss,
+    SquaredHingeLoss,
+    SquareLoss,
+)
 
 #: the order of rows: two decks in order; two lists of rows in order; rows drawn from two lists
 DECKS, LISTED, DRAWN = 0, 1, 2
@@ -37,6 +44,8 @@ def descent(loss: MarginLoss, margin: float, reach: float) -> float:
         return now
     if isinstance(loss, HingeLoss):
         return min(now, (1 - margin) / reach)
+    if isinstance(loss, SmoothHingeLoss):
+        return min((1 - margin + loss.width / 2) / (loss.width + reach), 1.0)
     if isinstance(loss, SquareLoss | SquaredHingeLoss):
         return now / (1 + 2 * reach)
     if isinstance(loss, LogisticLoss):

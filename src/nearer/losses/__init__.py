@@ -5,7 +5,7 @@
 >>> find("tste") == TSTE()
 True
 >>> sorted(MARGIN_LOSSES)
-['hinge', 'logistic', 'square', 'squared-hinge']
+['hinge', 'logistic', 'smooth-hinge', 'square', 'squared-hinge']
 >>> find_margin_loss("hinge") == HingeLoss()
 True
 """
@@ -20,10 +20,12 @@ from nearer.losses.margins import (
     HingeLoss,
     LogisticLoss,
     MarginLoss,
+    SmoothHingeLoss,
     SquaredHingeLoss,
     SquareLoss,
     find_margin_loss,
 )
+from nearer.losses.rounding import RoundedGNMDS
 
 __all__ = [
     "CKL",
@@ -38,6 +40,8 @@ __all__ = [
     "Loss",
     "MarginLoss",
     "RobustSOE",
+    "RoundedGNMDS",
+    "SmoothHingeLoss",
     "SquareLoss",
     "SquaredHingeLoss",
     "find",

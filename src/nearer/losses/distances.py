@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from nearer._utils.namespaces import namespace
 from nearer._utils.schema import Settings
-from nearer._utils.validation import between, positive
+from nearer._utils.validation import between
 from nearer.errors import InputError
 from nearer.losses.formulas import (
     Array,
@@ -20,7 +20,6 @@ from nearer.losses.formulas import (
     hinge,
     hinge_slope,
     negative_entropy,
-    rounded_hinge_slope,
     sigmoid,
     softplus,
 )
@@ -79,6 +78,10 @@ class Loss(ABC):
         """
         return self
 
+    def rounded(self) -> Loss:
+        """Return the loss to minimise for solvers that need a continuous derivative; the loss itself if it has one."""
+        return self
+
     def resolved(self, n_components: int) -> Loss:
         """Return the same loss with parameters that depend on the dimension filled in."""
         return self
@@ -124,54 +127,17 @@ class GNMDS(Loss):
         return -self.margin * slopes
 
     def smoothed(self, width: float, centre: Array | float = 0.0) -> Loss:
+        from nearer.losses.rounding import SmoothGNMDS  # which needs this module
+
         return SmoothGNMDS(self.margin, width, centre)
+
+    def rounded(self) -> Loss:
+        from nearer.losses.rounding import RoundedGNMDS  # which needs this module
+
+        return RoundedGNMDS(self.margin, 2 * self.margin)
 
     def scalar_parameters(self) -> tuple[float, float]:
         return (self.margin, 0.0)
-
-
-@dataclass(frozen=True)
-class SmoothGNMDS(Loss):
-    """The hinge of `GNMDS` with its corner rounded over `width`.
-
-    It is the maximum of `p * excess - width/2 * (p - centre)²` over slopes p from 0 to 1; without the second term that
-    is the hinge. With `centre` at the slopes of the hinge's solution, rounding does not move that solution.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> SmoothGNMDS(width=0.5).value(np.array([1.0, 3.0]), np.array([1.75, 1.0]))
-    array([0.0625, 2.75  ])
-    """
-
-    margin: float = 1.0
-    width: float = 1.0
-    centre: Array | float = 0.0
-    name = "smooth gnmds"
-    accepts_tensors = True
-    convex = True
-
-    def __post_init__(self) -> None:
-        positive("margin", self.margin)
-        positive("width", self.width)
-
-    @property
-    def unit(self) -> float:
-        return self.margin
-
-    def value(self, near: Array, far: Array) -> Array:
-        slope = self._slope(near, far)
-        return slope * (near - far + self.margin) - self.width / 2 * (slope - self.centre) ** 2
-
-    def derivatives(self, near: Array, far: Array) -> tuple[Array, Array]:
-        slope = self._slope(near, far)
-        return slope, -slope
-
-    def conjugate(self, slopes: Array) -> Array:
-        return self.width / 2 * (slopes - self.centre) ** 2 - self.margin * slopes
-
-    def _slope(self, near: Array, far: Array) -> Array:
-        return rounded_hinge_slope(near - far + self.margin, self.width, self.centre)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,16 @@ def hinge_slope(excess: Array) -> Array:
     return namespace(excess).asarray(excess > 0, dtype=excess.dtype)
 
 
+def rounded_hinge(excess: Array, width: float) -> Array:
+    """Return the hinge with its corner rounded: a parabola where the excess is within `width / 2` of 0.
+
+    >>> rounded_hinge(np.array([-1.0, 0.0, 1.0, 2.0]), 2.0)
+    array([0.  , 0.25, 1.  , 2.  ])
+    """
+    inside = namespace(excess).clip(excess + width / 2, 0, width)
+    return 0.5 * inside * (inside / width) + hinge(excess - width / 2)
+
+
 def at_least(x: Array, bound: float) -> Array:
     """Return `max(x, bound)`."""
     xp = namespace(x)

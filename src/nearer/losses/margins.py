@@ -16,6 +16,7 @@ from nearer.losses.formulas import (
     Array,
     hinge,
     hinge_slope,
+    rounded_hinge,
     rounded_hinge_slope,
     sigmoid,
     sigmoid_slope,
@@ -113,13 +114,17 @@ class HingeLoss(MarginLoss):
 class SmoothHingeLoss(MarginLoss):
     """The hinge with its corner rounded: a parabola where the margin is within `width / 2` of 1.
 
+    With the default width, it is `(2 - margin)² / 4` for margins from 0 to 2.
+
     Examples
     --------
+    >>> SmoothHingeLoss().value(np.array([2.0, 1.0, 0.0, -1.0]))
+    array([0.  , 0.25, 1.  , 2.  ])
     >>> SmoothHingeLoss(width=1.0).value(np.array([2.0, 1.0, 0.0]))
     array([0.   , 0.125, 1.   ])
     """
 
-    width: float = 1.0
+    width: float = 2.0
     name = "smooth-hinge"
     accepts_tensors = True
 
@@ -131,14 +136,13 @@ class SmoothHingeLoss(MarginLoss):
         return 1 / self.width
 
     def value(self, margin: Array) -> Array:
-        inside = namespace(margin).clip(1 + self.width / 2 - margin, 0, self.width)
-        return 0.5 * inside * (inside / self.width) + hinge(1 - self.width / 2 - margin)
+        return rounded_hinge(1 - margin, self.width)
 
     def slope(self, margin: Array) -> Array:
         return -rounded_hinge_slope(1 - margin, self.width, centre=0.5)
 
     def second_derivative(self, margin: Array) -> Array:
-        return hinge_slope(self.width / 2 - abs(1 - margin)) / self.width
+        return (1 - hinge_slope(abs(1 - margin) - self.width / 2)) / self.width
 
 
 @dataclass(frozen=True)
@@ -190,8 +194,17 @@ class LogisticLoss(MarginLoss):
 
 
 MARGIN_LOSSES: dict[str, type[MarginLoss]] = {
-    loss.name: loss for loss in (SquareLoss, HingeLoss, SquaredHingeLoss, LogisticLoss)
+    loss.name: loss for loss in (SquareLoss, HingeLoss, SmoothHingeLoss, SquaredHingeLoss, LogisticLoss)
 }
+
+
+def is_named(loss: MarginLoss) -> bool:
+    """Return whether a loss is what its name in the table stands for: those have compiled versions.
+
+    >>> is_named(SmoothHingeLoss()), is_named(SmoothHingeLoss(width=1.0))
+    (True, False)
+    """
+    return MARGIN_LOSSES.get(loss.name) is type(loss) and loss == type(loss)()
 
 
 def find_margin_loss(loss: str | MarginLoss) -> MarginLoss:

@@ -8,15 +8,19 @@ from __future__ import annotations
 from nearer.objectives.all_pairs import AllPairs
 from nearer.objectives.base import Objective
 from nearer.objectives.gram import GramObjective
+from nearer.objectives.metric_distances import MetricDistances
 from nearer.objectives.parameters import OneArray, Parameters, Tensors
 from nearer.objectives.points import PointObjective
+from nearer.objectives.similarities import SimilarityObjective
 
 __all__ = [
     "AllPairs",
     "GramObjective",
+    "MetricDistances",
     "Objective",
     "OneArray",
     "Parameters",
     "PointObjective",
+    "SimilarityObjective",
     "Tensors",
 ]

@@ -15,6 +15,8 @@ from nearer.objectives._sweeps import Sweep
 
 #: pairs held in memory at once where all of them are visited: their temporaries stay in the processor's cache
 _CHUNK_PAIRS = 1 << 15
+#: share of the width of a rounded corner within which a margin counts as its end
+_EDGE = 1e-9
 
 
 class OverPairs(NamedTuple):
@@ -119,7 +121,9 @@ class SmoothHingeSums(PairSums):
         )
 
     def second(self, layer: Layer, scores: np.ndarray) -> Curvature:
-        near, far = (sums.second(layer, scores) for sums in self._squared())
+        # ends of the parabola belong to it: all margins are 0 at the start, the lower end if the width is 2
+        sides = SquaredHingeSums(1 + self.width / 2), SquaredHingeSums(1 - (0.5 + _EDGE) * self.width)
+        near, far = (sums.second(layer, scores) for sums in sides)
         scale = 1 / (2 * self.width)
         return Curvature(
             scale * (near.level - far.level), lambda z: scale * (near.product(z) - far.product(z))

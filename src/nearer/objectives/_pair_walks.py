@@ -8,7 +8,7 @@ import numpy as np
 
 from nearer._compiled import pairwise_reference as reference
 from nearer._compiled.pairwise_reference import DECKS, DRAWN, LISTED
-from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
+from nearer.losses.margins import MarginLoss, is_named
 from nearer.objectives._decks import WORTHWHILE, deck_of, matrix_bytes
 from nearer.objectives._pair_weights import LinearWeights, block_length
 from nearer.objectives.pair_rows import Pairs, sparse_arrays
@@ -77,7 +77,7 @@ class Walker:
         if self._decks is not None:
             first, second = (deck.arrays for deck in self._decks)
         how: tuple[Any, ...] = (*self._shown, self._kind, self._cursors, self._seed, count)
-        if type(self._loss) not in MARGIN_LOSSES.values():
+        if not is_named(self._loss):
             return self._walk_plainly(first, second, how, rule)
         from nearer._compiled.margin_losses import MARGIN_CODES
 

@@ -7,11 +7,17 @@ raise an error before fitting.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from nearer.objectives.parameters import Parameters
+
+#: value and both derivatives of an objective on a plane of matrices, by the two coordinates
+Plane = Callable[[float, float], tuple[float, float, float]]
+#: the product of a matrix that is not formed with a vector or with columns
+Product = Callable[[np.ndarray], np.ndarray]
 
 
 class Objective(Protocol):
@@ -48,6 +54,75 @@ class WithPrecision(WithGradient, Protocol):
     @property
     def dtype(self) -> np.dtype:
         """The precision of the parameters."""
+
+
+class WithCurvature(WithGradient, Protocol):
+    """An objective with products of a positive definite curvature, such as the Gauss-Newton matrix."""
+
+    def curvature(self, x: Any) -> Callable[[Any], Any]:
+        """Return the product of the curvature at x with a vector."""
+
+
+class WithNoise(WithGradient, Protocol):
+    """An objective with random inputs."""
+
+    def refresh(self, rng: np.random.Generator | None) -> None:
+        """Draw new inputs; without a generator, use them without noise."""
+
+
+class WithFactors(Objective, Protocol):
+    """An objective L(C) + trace_penalty * tr C over positive semidefinite C = Q Qᵀ, read by factors Q of any width.
+
+    No method forms C or its gradient. L is never negative. It is convex if the objective provides "convexity", and has
+    a continuous gradient if it provides "smoothness".
+    """
+
+    trace_penalty: float
+
+    def value_and_factor_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective at C = X Xᵀ and its gradient by X."""
+
+    def gradient_at(self, X: np.ndarray) -> Product:
+        """Return the product of the gradient by C, at C = X Xᵀ, with a vector or with columns."""
+
+    def plane(self, X: np.ndarray, U: np.ndarray) -> Plane:
+        """Return the objective at a X Xᵀ + b U Uᵀ, and its derivatives by a and by b, as a function of a and b."""
+
+
+class WithLeastSquares(Objective, Protocol):
+    """An objective over two sides that is a least squares problem in either, given the other."""
+
+    @property
+    def loss(self) -> Any:
+        """The loss of an observed pair."""
+
+    def least_squares(self, x: Any, side: int, products: int) -> Any:
+        """Return the parameters after solving for one side by some steps of conjugate gradients."""
+
+
+class WithBlocks(WithGradient, Protocol):
+    """An objective over all pairs of two sets, with gradients over the pairs of two subsets."""
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The numbers of left and right entities and of observed pairs."""
+
+    def block_gradient(self, x: Any, left: Any, right: Any) -> tuple[float, Any]:
+        """Return value and gradient on the pairs of two sorted sets of indices, scaled to all pairs."""
+
+
+class WithGramians(WithGradient, Protocol):
+    """An objective over all pairs of two sets, with gradients from some observed pairs and given Gramians."""
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The numbers of left and right entities and of observed pairs."""
+
+    def gramians_of(self, x: Any, chosen: Any) -> tuple[Any, ...]:
+        """Return estimates of the Gramians from the entities of some observed pairs."""
+
+    def pair_gradient(self, x: Any, chosen: Any, gramians: Any) -> tuple[float, Any]:
+        """Return value and gradient on some observed pairs, scaled to all, with given Gramians."""
 
 
 class WithInitial(Objective, Protocol):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from nearer.errors import InputError
 from nearer.losses import Loss
-from nearer.objectives.base import Objective
+from nearer.objectives.base import Objective, Plane, Product
+from nearer.objectives.pair_graph import PairGraph
 from nearer.objectives.parameters import OneArray
+from nearer.objectives.planes import checked_factor, linear_plane
 from nearer.objectives.points import mean_one
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ FACTOR_PARTS = frozenset(
 )
 #: what it provides besides if the problem is convex
 CONVEX_PARTS = frozenset({"convexity", "lower_bound", "smoothed"})
+#: and if besides its gradient is continuous
+SMOOTH_PARTS = frozenset({"smoothness", "gradient_at", "plane"})
 #: the dimension that losses with a setting by dimension assume if the rank is free
 _PLANE = 2
 
@@ -122,26 +124,25 @@ class GramObjective:
         self.trace_penalty = float(trace_penalty)
         self.max_rank = max_rank
         self._weights = mean_one(comparisons.weights, self.dtype) / self.n_terms
-        ends = comparisons.quadruplets().astype(np.int64)
-        low, high = np.sort(ends[:, :2], axis=1), np.sort(ends[:, 2:], axis=1)
-        flat = np.concatenate([low, high]) @ np.array([n, 1])
-        found, place = np.unique(flat, return_inverse=True)
-        #: the pairs of objects that comparisons are about, (m, 2), each once
-        self.pairs = np.stack([found // n, found % n], axis=1).astype(np.int32)
-        self._near, self._far = place[: self.n_terms], place[self.n_terms :]
+        ends = comparisons.quadruplets()
+        self._graph, (self._near, self._far) = PairGraph.of(ends[:, :2], ends[:, 2:], n_objects=n)
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """Return the pairs of objects that comparisons are about, (m, 2), each once."""
+        return self._graph.pairs
 
     @property
     def provides(self) -> frozenset[str]:
         """Return what solvers may use: the parts by pairs, and bounds if the problem is convex."""
-        convex = self.loss.convex and self.max_rank is None
-        return FACTOR_PARTS | CONVEX_PARTS if convex else FACTOR_PARTS
+        if not self.loss.convex or self.max_rank is not None:
+            return FACTOR_PARTS
+        kinked = self.loss.smoothed(1.0) is not self.loss
+        return FACTOR_PARTS | CONVEX_PARTS | (frozenset() if kinked else SMOOTH_PARTS)
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of a factor with any number of columns."""
-        x = np.array(x, dtype=self.dtype, order="C")
-        if x.ndim != 2 or len(x) != self.shape[0]:
-            raise InputError(f"the start has shape {x.shape} but the objective needs {self.shape[0]} rows")
-        return x
+        return checked_factor(x, self.shape[0])
 
     # -- by a factor or by the kernel itself ----------------------------------------------------------------------
 
@@ -153,14 +154,26 @@ class GramObjective:
         """Return F(X Xᵀ) and its gradient by X."""
         distances = self.distances(X)
         value = self.mean_loss(distances) + self.trace_penalty * float(np.vdot(X, X))
-        return value, 2 * self._gradient_times(distances, X)
+        return value, 2 * self._gradient_at(distances)(X)
 
     def gradient_times(self, X: np.ndarray, V: np.ndarray) -> np.ndarray:
         """Return the product of the gradient by K, at K = X Xᵀ, with a vector or with columns."""
-        return self._gradient_times(self.distances(X), V)
+        return self.gradient_at(X)(V)
 
-    def _gradient_times(self, distances: np.ndarray, V: np.ndarray) -> np.ndarray:
-        return self.gradient(self.pair_slopes(*self.derivatives(distances))) @ V + self.trace_penalty * V
+    def gradient_at(self, X: np.ndarray) -> Product:
+        """Return that product as a function, for many vectors at the same X."""
+        return self._gradient_at(self.distances(X))
+
+    def _gradient_at(self, distances: np.ndarray) -> Product:
+        gradient = self.gradient(self.pair_slopes(*self.derivatives(distances)))
+        return lambda V: gradient @ V + self.trace_penalty * V
+
+    def plane(self, X: np.ndarray, U: np.ndarray) -> Plane:
+        """Return F(a X Xᵀ + b U Uᵀ) and its derivatives by a and b, as a function of a and b."""
+        traces = float(np.vdot(X, X)), float(np.vdot(U, U))
+        return linear_plane(
+            self.of_distances, (self.distances(X), self.distances(U)), traces, self.trace_penalty
+        )
 
     def of_kernel(self, K: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F(K) and its Frobenius gradient, both for the dense matrix."""
@@ -173,13 +186,13 @@ class GramObjective:
 
     def distances(self, X: np.ndarray) -> np.ndarray:
         """Return the squared distances of the pairs, between rows of X."""
-        from nearer._compiled.points import pair_distances
-
-        found = np.empty(len(self.pairs))
-        pair_distances(np.ascontiguousarray(X), self.pairs, found)
-        return found
+        return self._graph.distances(X)
 
     # -- by the distances of the pairs ----------------------------------------------------------------------------
+
+    def of_distances(self, distances: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the mean loss and its derivatives by the distances of the pairs."""
+        return self.mean_loss(distances), self.pair_slopes(*self.derivatives(distances))
 
     def mean_loss(self, distances: np.ndarray) -> float:
         """Return the weighted mean of the loss."""
@@ -192,17 +205,12 @@ class GramObjective:
     def pair_slopes(self, by_near: np.ndarray, by_far: np.ndarray) -> np.ndarray:
         """Return the derivatives of the mean loss by the distances of the pairs, from those of the comparisons."""
         share = self._weights if len(self._weights) else 1 / self.n_terms
-        count = len(self.pairs)
+        count = len(self._graph)
         return np.bincount(self._near, share * by_near, count) + np.bincount(self._far, share * by_far, count)
 
     def gradient(self, slopes: np.ndarray) -> csr_array:
         """Return the Frobenius gradient of the mean loss by K: the graph Laplacian with the slopes as weights."""
-        from scipy.sparse import csr_array
-
-        n = self.shape[0]
-        own = np.bincount(self.pairs[:, 0], slopes, n) + np.bincount(self.pairs[:, 1], slopes, n)
-        entries, columns, starts = self._pattern
-        return csr_array((np.concatenate([-slopes, own])[entries], columns, starts), shape=self.shape)
+        return self._graph.laplacian(slopes)
 
     def lower_bound(self, by_near: np.ndarray, scale: float) -> float:
         """Return a value that F cannot fall below: the dual at `scale * by_near`.
@@ -223,16 +231,3 @@ class GramObjective:
 
     def _mean(self, values: np.ndarray) -> float:
         return float(values @ self._weights) if len(self._weights) else float(values.mean())
-
-    @cached_property
-    def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return where slopes (one per pair, twice) and row sums go in a CSR matrix: the same at every step."""
-        from scipy.sparse import csr_array
-
-        n, m = self.shape[0], len(self.pairs)
-        i, j = self.pairs.T
-        number, diagonal = np.arange(1, m + 1), np.arange(n)  # from 1, to tell entries from stored zeros
-        values = np.concatenate([number, number, m + 1 + diagonal])
-        rows, columns = np.concatenate([i, j, diagonal]), np.concatenate([j, i, diagonal])
-        pattern = csr_array((values, (rows, columns)), shape=self.shape)
-        return pattern.data - 1, pattern.indices, pattern.indptr

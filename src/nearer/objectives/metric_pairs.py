@@ -18,7 +18,7 @@ import numpy as np
 from nearer._compiled import pairwise_metric_reference as reference
 from nearer._compiled.pairwise_reference import COUNT
 from nearer.errors import InputError
-from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
+from nearer.losses.margins import MarginLoss, is_named
 from nearer.objectives._pair_weights import LinearWeights, block_length
 from nearer.objectives.pair_rows import LazyRows, Pairs, sparse_arrays
 from nearer.objectives.pair_sources import Source
@@ -143,7 +143,7 @@ class _MetricWalk(DrawnWalk):
             rows, others = np.arange(count), np.arange(count, 2 * count)
         weights = self.weights
         rest = (rule, weights.v, weights.lag, weights.held, weights.threshold)
-        if type(self._loss) not in MARGIN_LOSSES.values():
+        if not is_named(self._loss):
             return count, reference.metric_steps(self._matrix, rows, others, self._unit, self._loss, *rest)
         from nearer._compiled.margin_losses import MARGIN_CODES
         from nearer._compiled.pairwise_metric import dense_metric_steps, sparse_metric_steps

@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 P = TypeVar("P")
+#: numbers whose products are summed in their own precision
+_BLOCK = 65536
 
 
 class Parameters(Protocol[P]):
@@ -122,6 +124,50 @@ class Tensors:
     def plus(self, x: dict[str, Any], scale: float, y: dict[str, Any]) -> dict[str, Any]:
         """Return `x + scale * y`, tensor by tensor."""
         return {name: tensor + scale * y[name] for name, tensor in x.items()}
+
+
+class OneTensor:
+    """One torch tensor on any device.
+
+    Parameters
+    ----------
+    device, dtype : torch.device, torch.dtype
+        Where `restored` puts it, and in which precision.
+    """
+
+    def __init__(self, device: Any = "cpu", dtype: Any = None):
+        self.device, self.dtype = device, dtype
+
+    def copy(self, x: Any) -> Any:
+        """Return a copy outside any graph, on the same device."""
+        return x.detach().clone()
+
+    def view(self, x: Any) -> Any:
+        """Return the tensor outside any graph; torch has no read-only tensors."""
+        return x.detach()
+
+    def is_finite(self, x: Any) -> bool:
+        """Return whether every number is finite."""
+        return bool(x.isfinite().all())
+
+    def arrays(self, x: Any) -> dict[str, np.ndarray]:
+        """Return a copy under the name "x"."""
+        return {"x": x.detach().cpu().numpy().copy()}
+
+    def restored(self, arrays: dict[str, np.ndarray]) -> Any:
+        """Return the array named "x" as a tensor on the device."""
+        import torch
+
+        return torch.tensor(arrays["x"], device=self.device, dtype=self.dtype)
+
+    def inner(self, x: Any, y: Any) -> float:
+        """Return the sum of products: products in the tensors' precision, sums of blocks in double precision."""
+        blocks = zip(x.ravel().split(_BLOCK), y.ravel().split(_BLOCK), strict=True)
+        return float(sum((a @ b).double() for a, b in blocks))
+
+    def plus(self, x: Any, scale: float, y: Any) -> Any:
+        """Return `x + scale * y`."""
+        return x.add(y, alpha=scale)
 
 
 class Lazy:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,10 +21,9 @@ from nearer.objectives.parameters import OneArray
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
-T = TypeVar("T")
-
 _BLOCK_TERMS = 4096  # comparisons that are worth a thread
 _MAX_BLOCKS = 8
+_CALLS = 2  # per thread: one that begins late leaves work to the others
 
 
 @dataclass
@@ -117,15 +116,21 @@ class PointObjective:
     def value(self, X: np.ndarray) -> float:
         """Return f(X)."""
         self._check(X)
-        blocks = self._blocks(self.n_terms)
-        total = sum(self._map(lambda at: self._loops.value(X, self._Q[at], self._W[at]), blocks))
-        return total / self.n_terms + self._penalty(X)
+        starts = self._starts(self.n_terms).tolist()
+        totals = [0.0] * (len(starts) - 1)
+
+        def work(some: slice) -> None:
+            for b in range(some.start, some.stop):
+                at = slice(starts[b], starts[b + 1])
+                totals[b] = self._loops.value(X, self._Q[at], self._W[at])
+
+        self._share(work, len(totals))
+        return sum(totals) / self.n_terms + self._penalty(X)
 
     def value_and_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Return f(X) and its gradient."""
         self._check(X)
-        value, gradient = self._means(X, self._Q, self._W, self._no_slopes)
-        return value + self._penalty(X), self.with_penalty(gradient, X)
+        return self._means(X, self._Q, self._W, self._no_slopes, self._shrink)
 
     # -- stochastic parts: all along a walk ---------------------------------------------------------------------
 
@@ -144,8 +149,7 @@ class PointObjective:
     def batch_gradient(self, X: np.ndarray, walk: Walk, start: int, stop: int) -> tuple[float, np.ndarray]:
         """Return value and gradient of f on the comparisons start:stop of the walk alone."""
         at = slice(start, stop)
-        value, gradient = self._means(X, walk.Q[at], walk.W[at], self._no_slopes)
-        return value + self._penalty(X), self.with_penalty(gradient, X)
+        return self._means(X, walk.Q[at], walk.W[at], self._no_slopes, self._shrink)
 
     def sgd_epoch(self, X: np.ndarray, walk: Walk, steps: np.ndarray, batch_size: int) -> float:
         """Move X along one walk, step s by -steps[s] times the gradient on its batch; return the mean value met."""
@@ -178,30 +182,33 @@ class PointObjective:
 
     # -- sums over blocks ---------------------------------------------------------------------------------------
 
-    def _means(self, X: np.ndarray, Q: np.ndarray, W: np.ndarray, C: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the mean loss and its gradient; store the slopes in C if it has room."""
+    def _means(
+        self, X: np.ndarray, Q: np.ndarray, W: np.ndarray, C: np.ndarray, shrink: float = 0.0
+    ) -> tuple[float, np.ndarray]:
+        """Return the mean loss + shrink |X|² and its gradient; store the slopes in C if it has room."""
+        starts = self._starts(len(Q))
+        n_blocks = len(starts) - 1
+        parts, totals = np.empty((n_blocks, *X.shape), X.dtype), np.empty(n_blocks)
 
-        def one_block(at: slice) -> tuple[float, np.ndarray]:
-            part = np.zeros_like(X)
-            return self._loops.gradient(X, Q[at], W[at], part, C[at]), part
+        def work(some: slice) -> None:
+            self._loops.gradients(X, Q, W, C, starts[some.start : some.stop + 1], parts[some], totals[some])
 
-        parts = self._map(one_block, self._blocks(len(Q)))
-        gradient = parts[0][1]
-        for _, part in parts[1:]:  # a fixed order, whichever thread finished first
-            gradient += part
-        gradient /= len(Q)
-        return sum(total for total, _ in parts) / len(Q), gradient
+        self._share(work, n_blocks)
+        penalty = self._loops.join(parts, len(Q), shrink, X)
+        return sum(totals.tolist()) / len(Q) + penalty, parts[0] if n_blocks == 1 else parts[0].copy()
 
-    def _blocks(self, count: int) -> list[slice]:
-        """Return the blocks of comparisons that are summed separately; they depend on sizes alone."""
+    def _starts(self, count: int) -> np.ndarray:
+        """Return where the blocks of comparisons begin that are summed separately, and the end of the last."""
         # a block costs a pass over an (n, p) array: worth it only if its comparisons cost several
         by_rows = count // (2 * self.shape[0]) if self.compiled else 1
         n_blocks = max(1, min(_MAX_BLOCKS, count // _BLOCK_TERMS, by_rows))
-        edges = np.linspace(0, count, n_blocks + 1).astype(int).tolist()
-        return [slice(a, b) for a, b in pairwise(edges)]
+        return np.arange(n_blocks + 1) * count // n_blocks
 
-    def _map(self, function: Callable[[slice], T], blocks: list[slice]) -> list[T]:
-        return in_threads([partial(function, block) for block in blocks], self.n_jobs)
+    def _share(self, work: Callable[[slice], None], n_blocks: int) -> None:
+        """Do the work of all blocks, several consecutive ones per call: a thread needs Python's lock after each."""
+        n_calls = min(_CALLS * self.n_jobs, n_blocks) if self.n_jobs > 1 else 1
+        ends = [n_blocks * k // n_calls for k in range(n_calls + 1)]
+        in_threads([partial(work, slice(*each)) for each in pairwise(ends)], self.n_jobs)
 
     def _check(self, X: np.ndarray) -> None:
         """Refuse points of another shape: the compiled loops do not check bounds."""

@@ -4,7 +4,7 @@
 True
 >>> from nearer.objectives import PointObjective
 >>> fitting(PointObjective)
-['svrg-sbb', 'svrg-sbb0', 'svrg-sbb-restarts', 'svrg', 'sgd', 'adam', 'batch', 'lbfgs']
+['svrg-sbb', 'svrg-sbb0', 'svrg-sbb-restarts', 'svrg', 'sgd', 'adam', 'batch', 'lbfgs', 'gd', 'gd-diag', 'full-adam']
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nearer.errors import InputError
 from nearer.objectives.base import Objective
 from nearer.solvers.accelerated import AcceleratedProximalGradient
-from nearer.solvers.adam import Adam
+from nearer.solvers.adam import Adam, FullAdam, NoisyAdam
 from nearer.solvers.base import Phases, Solver, check_fit, minimise
 from nearer.solvers.gradient_descent import GradientDescent
 from nearer.solvers.lbfgs import LBFGS
@@ -28,16 +28,25 @@ from nearer.solvers.steps import Constant, Decay, StabilizedBB, StepRule
 from nearer.solvers.svrg import SVRG
 
 if TYPE_CHECKING:
+    from nearer.solvers.alternating import AlternatingLeastSquares
     from nearer.solvers.buffered import OLP
     from nearer.solvers.doubly_stochastic import DSGD, AdaDSG
     from nearer.solvers.exact import Exact, ExactSolution, solve_exact
+    from nearer.solvers.gauss_newton import GaussNewton
+    from nearer.solvers.ila import ILA
     from nearer.solvers.moments import OPAUC
     from nearer.solvers.saddle import SOLAM
+    from nearer.solvers.sampled_pairs import BlockSampling, OnlineGramians
 
 #: the modules of solvers that few fits need, imported when first asked for
 _LATER = {
     "AdaDSG": "doubly_stochastic",
     "DSGD": "doubly_stochastic",
+    "AlternatingLeastSquares": "alternating",
+    "BlockSampling": "sampled_pairs",
+    "OnlineGramians": "sampled_pairs",
+    "GaussNewton": "gauss_newton",
+    "ILA": "ila",
     "OLP": "buffered",
     "OPAUC": "moments",
     "SOLAM": "saddle",
@@ -55,16 +64,21 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-class _Table(Mapping[str, Solver]):
-    """Solvers by name; one that is given as the name of its class is made when first asked for."""
+#: a class by name, with its settings if it has any
+_Later = str | tuple[str, dict[str, Any]]
 
-    def __init__(self, solvers: dict[str, Solver | str]):
+
+class _Table(Mapping[str, Solver]):
+    """Solvers by name; one that is given as the name of its class, with settings, is made when first asked for."""
+
+    def __init__(self, solvers: dict[str, Solver | _Later]):
         self._solvers = solvers
 
     def __getitem__(self, name: str) -> Solver:
         found = self._solvers[name]
-        if isinstance(found, str):
-            found = self._solvers[name] = __getattr__(found)()
+        if not isinstance(found, Solver):
+            kind, settings = (found, {}) if isinstance(found, str) else found
+            found = self._solvers[name] = __getattr__(kind)(**settings)
         assert isinstance(found, Solver)
         return found
 
@@ -75,7 +89,7 @@ class _Table(Mapping[str, Solver]):
         return len(self._solvers)
 
 
-_SOLVERS: dict[str, Solver | str] = {
+_SOLVERS: dict[str, Solver | _Later] = {
     "svrg-sbb": SVRG(step="sbb"),
     "svrg-sbb0": SVRG(step="bb"),
     "svrg-sbb-restarts": SVRG(step="sbb", module_epochs=5),
@@ -84,6 +98,17 @@ _SOLVERS: dict[str, Solver | str] = {
     "adam": Adam(),
     "batch": GradientDescent(),
     "lbfgs": LBFGS(),
+    "newton": "GaussNewton",
+    "gd": GradientDescent(growth_every=5),
+    "gd-diag": GradientDescent(growth_every=5, diagonal=True),
+    "full-adam": FullAdam(),
+    "noisy-adam": NoisyAdam(),
+    "als": "AlternatingLeastSquares",
+    "sogram": "OnlineGramians",
+    "sogram-diag": ("OnlineGramians", {"diagonal": True}),
+    "sampling": "BlockSampling",
+    "sampling-diag": ("BlockSampling", {"diagonal": True}),
+    "sg": ("OnlineGramians", {"alpha": 1.0}),
     "adadsg": "AdaDSG",
     "dsgd": "DSGD",
     "olp": "OLP",
@@ -92,12 +117,14 @@ _SOLVERS: dict[str, Solver | str] = {
     "exact": "Exact",
     "accelerated": AcceleratedProximalGradient(),
     "proximal": ProximalGradient(),
+    "ila": "ILA",
 }
 #: all solvers by name; `fitting` returns those for an objective
 SOLVERS: Mapping[str, Solver] = _Table(_SOLVERS)
 
 __all__ = [
     "DSGD",
+    "ILA",
     "LBFGS",
     "OLP",
     "OPAUC",
@@ -108,12 +135,18 @@ __all__ = [
     "AcceleratedProximalGradient",
     "AdaDSG",
     "Adam",
+    "AlternatingLeastSquares",
+    "BlockSampling",
     "Budget",
     "Constant",
     "Decay",
     "Exact",
     "ExactSolution",
+    "FullAdam",
+    "GaussNewton",
     "GradientDescent",
+    "NoisyAdam",
+    "OnlineGramians",
     "Phases",
     "Progress",
     "ProximalGradient",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from nearer._utils.namespaces import as_like, namespace, to_numpy
 from nearer._utils.validation import not_negative, positive, whole
 from nearer.errors import InputError
-from nearer.objectives.base import WithBatches, members
+from nearer.objectives.base import WithBatches, WithGradient, WithNoise, members
 from nearer.solvers.base import Solver
+from nearer.solvers.result import State
 from nearer.solvers.run import Run
 
 
@@ -52,10 +55,7 @@ class Adam(Solver[WithBatches]):
         positive("step", self.step)
         positive("final_step", self.final_step)
         whole("n_batches", self.n_batches)
-        for name in ("beta1", "beta2"):
-            not_negative(name, getattr(self, name))
-            if getattr(self, name) >= 1:
-                raise InputError(f"{name} must be below 1, not {getattr(self, name)!r}")
+        _check_memories(self.beta1, self.beta2)
         if self.epochs is not None:
             whole("epochs", self.epochs)
 
@@ -80,21 +80,127 @@ class Adam(Solver[WithBatches]):
         return x
 
 
+@dataclass(frozen=True)
+class FullAdam(Solver[WithGradient]):
+    """Adam on full gradients; an epoch is one step.
+
+    Parameters
+    ----------
+    step : float
+        Length of the first step in each coordinate.
+    final_step : float, optional
+        Length of the last step; steps decrease linearly to it over the epochs. By default all are equal.
+    epochs : int, optional
+        Length of the schedule, after which the solver ends; None means the budget of epochs.
+    beta1, beta2 : float
+        Memory of the mean gradient and of its square.
+    """
+
+    step: float = 0.003
+    final_step: float | None = None
+    epochs: int | None = None
+    beta1: float = 0.9
+    beta2: float = 0.999
+    name = "full-adam"
+    ends = True
+    _exact: ClassVar[bool] = True
+    requires = members(WithGradient)
+
+    @property
+    def default_epochs(self) -> int:
+        return self.epochs or 1000
+
+    def __post_init__(self) -> None:
+        positive("step", self.step)
+        if self.final_step is not None:
+            positive("final_step", self.final_step)
+        if self.epochs is not None:
+            whole("epochs", self.epochs)
+        _check_memories(self.beta1, self.beta2)
+
+    def solve(self, objective: WithGradient, x: Any, rng: np.random.Generator, run: Run) -> Any:
+        epochs = self.epochs or run.budget.max_epochs or self.default_epochs
+        update = _Moments(x, self.beta1, self.beta2)
+        update.restore(run.memory, x)
+        run.remember(update.stored)
+        run.expected = epochs * objective.n_terms
+        value, gradient = self._gradient(objective, x, rng)
+        run.count(objective.n_terms)
+        run.begin(x, value, self.step)
+        decrease = (self.step - (self.final_step or self.step)) / max(epochs - 1, 1)
+        for count in range(update.count, epochs):
+            step = self.step - count * decrease
+            update(x, gradient, step)
+            value, gradient = self._gradient(objective, x, rng)
+            run.count(objective.n_terms)
+            run.record(x, value, step, exact=self._exact, settled=self.final_step is None)
+        return x
+
+    def _gradient(self, objective: WithGradient, x: Any, rng: np.random.Generator) -> tuple[float, Any]:
+        return objective.value_and_gradient(x)
+
+
+@dataclass(frozen=True)
+class NoisyAdam(FullAdam):
+    """Adam on full gradients of an objective whose inputs are drawn again for each step.
+
+    The parameters are those of `FullAdam`, with other defaults.
+    """
+
+    step: float = 0.01
+    final_step: float | None = 1e-4
+    epochs: int | None = 500
+    beta2: float = 0.99
+    name = "noisy-adam"
+    _exact = False  # values with other noise do not compare
+    requires = members(WithNoise)
+
+    def solve(self, objective: WithNoise, x: Any, rng: np.random.Generator, run: Run) -> Any:  # type: ignore[override]
+        try:
+            return super().solve(objective, x, rng, run)
+        finally:
+            objective.refresh(None)
+
+    def _gradient(self, objective: WithNoise, x: Any, rng: np.random.Generator) -> tuple[float, Any]:  # type: ignore[override]
+        objective.refresh(rng)
+        return objective.value_and_gradient(x)
+
+
+def _check_memories(beta1: float, beta2: float) -> None:
+    for name, value in (("beta1", beta1), ("beta2", beta2)):
+        not_negative(name, value)
+        if value >= 1:
+            raise InputError(f"{name} must be below 1, not {value!r}")
+
+
 class _Moments:
     """Adam's running mean and square of the gradient, corrected for their start at zero."""
 
-    def __init__(self, x: np.ndarray, beta1: float, beta2: float):
-        self.mean = np.zeros_like(x)
-        self.square = np.zeros_like(x)
+    def __init__(self, x: Any, beta1: float, beta2: float):
+        self.mean = namespace(x).zeros_like(x)
+        self.square = namespace(x).zeros_like(x)
         self.beta1, self.beta2 = beta1, beta2
         self.count = 0
 
-    def __call__(self, x: np.ndarray, gradient: np.ndarray, step: float) -> None:
+    def stored(self) -> State:
+        """Return what a later run needs to continue."""
+        arrays = {name: to_numpy(getattr(self, name)) for name in ("mean", "square")}
+        return State(arrays, {"count": self.count})
+
+    def restore(self, state: State, like: Any) -> None:
+        """Continue where an earlier run ended, if there was one."""
+        if "count" in state.numbers:
+            self.count = int(state.numbers["count"])
+            self.mean, self.square = (as_like(state.arrays[name], like) for name in ("mean", "square"))
+
+    def __call__(self, x: Any, gradient: Any, step: float) -> None:
+        """Move x, which is changed in place as the gradient is."""
         self.count += 1
         self.mean += (1 - self.beta1) * (gradient - self.mean)
         gradient *= gradient
         self.square += (1 - self.beta2) * (gradient - self.square)
-        size = np.sqrt(self.square / (1 - self.beta2**self.count))
-        size += np.finfo(x.dtype).tiny ** 0.5  # a row without any gradient so far does not move
-        np.divide(self.mean, size, out=size)
-        x -= x.dtype.type(step / (1 - self.beta1**self.count)) * size
+        size = namespace(x).sqrt(self.square / (1 - self.beta2**self.count))
+        size += (
+            float(namespace(x).finfo(x.dtype).tiny) ** 0.5
+        )  # a row without any gradient so far does not move
+        x -= float(step) / (1 - self.beta1**self.count) * (self.mean / size)

@@ -10,7 +10,7 @@ import numpy as np
 from nearer._compiled import pairwise_reference as reference
 from nearer._compiled.pairwise_reference import step_curvature
 from nearer._utils.validation import whole
-from nearer.losses.margins import MARGIN_LOSSES, MarginLoss
+from nearer.losses.margins import MarginLoss, is_named
 from nearer.objectives._kept_rows import Reservoir
 from nearer.objectives._pair_weights import (
     LinearWeights,
@@ -121,7 +121,7 @@ class _Buffer:
     ) -> tuple[float, int]:
         """Make a step per row that finds partners; return the sum of the losses met, and their number."""
         how = (order, sides, self._rows, self._seen, n_pairs, self._seed)
-        if type(loss) not in MARGIN_LOSSES.values():
+        if not is_named(loss):
             weights.sync()
             arrays = (weights.v, weights.lag, weights.held)
             answer = reference.buffer_steps(self._matrix, *how, loss, rule, *arrays)

@@ -1,29 +1,50 @@
-"""Batch gradient descent with a line search."""
+"""Batch gradient descent with a line search, for parameters of any kind."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from nearer._utils.validation import positive
+from nearer._utils.namespaces import namespace
+from nearer._utils.validation import positive, whole
 from nearer.errors import InputError
 from nearer.objectives.base import WithGradient, members
+from nearer.objectives.parameters import VectorSpace
+from nearer.solvers.backtracking import Backtracking
 from nearer.solvers.base import Solver
 from nearer.solvers.run import Run
-from nearer.solvers.steps import Constant, Snapshot, first_step
+from nearer.solvers.steps import CAUTION, MOST_TRAVEL, PROBE, SECANTS
+
+#: added to sums of squares, relative to the largest, so that a coordinate without any gradient stays where it is
+_LEAST_SQUARE = 1e-12
 
 
 @dataclass(frozen=True)
 class GradientDescent(Solver[WithGradient]):
-    """Steepest descent with Armijo backtracking; after each step the next is tried `growth` times larger.
+    """Steepest descent with Armijo backtracking, or descent along the gradient divided by its own history.
 
-    Each value in the line search counts one evaluation per comparison, as a gradient does.
+    Each value in the line search counts one evaluation per term, as a gradient does.
+
+    Parameters
+    ----------
+    armijo : float
+        A step must bring this share of the decrease that the slope promises.
+    shrink, growth : float
+        Factor on a step that is too long, and on the first trial after `growth_every` steps.
+    growth_every : int
+        Steps between two growths.
+    diagonal : bool
+        Divide the gradient by the root of the sum of its squares so far, coordinate by coordinate, as AdaGrad does.
     """
 
     armijo: float = 1e-4
     shrink: float = 0.5
     growth: float = 2.0
+    growth_every: int = 1
+    diagonal: bool = False
     name = "batch"
     requires = members(WithGradient)
 
@@ -39,29 +60,55 @@ class GradientDescent(Solver[WithGradient]):
         positive("growth", self.growth)
         if self.growth < 1:
             raise InputError(f"growth must be 1 or more, not {self.growth!r}")
+        whole("growth_every", self.growth_every)
 
-    def solve(self, objective: WithGradient, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+    def solve(self, objective: WithGradient, x: Any, rng: np.random.Generator, run: Run) -> Any:
+        def value_at(trial: Any) -> float:
+            run.count(objective.n_terms)
+            return objective.value(trial)
+
+        space: VectorSpace = objective.parameters  # type: ignore[assignment]
         value, gradient = objective.value_and_gradient(x)
         run.count(objective.n_terms)
-        step, evaluations = first_step(Constant(), objective, Snapshot(x, gradient, objective.n_terms))
-        step *= objective.n_terms  # one long step instead of one per comparison
-        run.count(evaluations)
-        run.begin(x, value, step)
+        scaling = AdaGrad() if self.diagonal else None
+        first = 1.0 if self.diagonal else _first_step(objective, x, gradient, run)
+        search = Backtracking(
+            first, armijo=self.armijo, shrink=self.shrink, growth=self.growth, every=self.growth_every
+        )
+        run.begin(x, value, first)
         while True:
-            slope = float(np.vdot(gradient, gradient))
-            while True:
-                trial = x - x.dtype.type(step) * gradient
-                trial_value = objective.value(trial)
-                run.count(objective.n_terms)
-                if trial_value <= value - self.armijo * step * slope:
-                    break
-                # descent is below rounding error, or the slope is not finite
-                if not step * slope > np.finfo(np.float64).eps * abs(value):
-                    trial = x
-                    break
-                step *= self.shrink
-            x = trial
+            direction = gradient * -1.0 if scaling is None else scaling(gradient) * -1.0
+            slope = space.inner(gradient, direction)
+            x, step = search.move(value_at, x, value, direction, slope, space)
             value, gradient = objective.value_and_gradient(x)
             run.count(objective.n_terms)
             run.record(x, value, step)
-            step *= self.growth
+
+
+class AdaGrad:
+    """Divide gradients by the root of the sum of their squares so far."""
+
+    def __init__(self) -> None:
+        self._squares: Any = None
+
+    def __call__(self, gradient: Any) -> Any:
+        """Return the gradient divided, and add its squares to the sum."""
+        squares = gradient * gradient
+        self._squares = squares if self._squares is None else self._squares + squares
+        least = _LEAST_SQUARE * float(self._squares.max()) or 1.0
+        return gradient / namespace(gradient).sqrt(self._squares + least)
+
+
+def _first_step(objective: WithGradient, x: Any, gradient: Any, run: Run) -> float:
+    """Return a long first step: several times that of the curvature between two gradients close to the start."""
+    space: VectorSpace = objective.parameters  # type: ignore[assignment]
+    length, size = (math.sqrt(space.inner(v, v)) for v in (gradient, x))
+    if length == 0 or size == 0:
+        return 1.0
+    probe = space.plus(x, -PROBE * size / length, gradient)
+    _, beyond = objective.value_and_gradient(probe)
+    run.count(objective.n_terms)
+    change = space.plus(beyond, -1.0, gradient)
+    curvature = abs(space.inner(gradient, change)) / (PROBE * size * length)
+    slope = math.sqrt(space.inner(beyond, beyond) / space.inner(probe, probe))
+    return min(SECANTS / (curvature + CAUTION * slope), MOST_TRAVEL * size / length)

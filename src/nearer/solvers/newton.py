@@ -167,18 +167,28 @@ def _line(
 
 
 def conjugate_gradients(
-    product: Product, right: Any, space: VectorSpace, *, tolerance: float, inverse: Product | None = None
+    product: Product,
+    right: Any,
+    space: VectorSpace,
+    *,
+    tolerance: float = 0.0,
+    share: float = 0.0,
+    inverse: Product | None = None,
+    most: int = _MOST_PRODUCTS,
 ) -> tuple[Any, int]:
-    """Solve `product(x) = right` until the residual is below `tolerance`; return x and the number of products.
+    """Solve `product(x) = right` until the residual is below `tolerance`, by at most `most` products.
+
+    It also ends if the residual is a `share` of the right-hand side, both in the norm of the preconditioner. Return x
+    and the number of products.
 
     It starts from zero, so that what comes out early is a direction of descent as well.
     """
     inverse = inverse or (lambda residual: residual)
     x, residual = space.plus(right, -1.0, right), right
     direction = inverse(residual)
-    length = space.inner(residual, direction)
-    for count in range(_MOST_PRODUCTS):
-        if math.sqrt(space.inner(residual, residual)) <= tolerance:
+    length = first = space.inner(residual, direction)
+    for count in range(most):
+        if length <= share**2 * first or math.sqrt(space.inner(residual, residual)) <= tolerance:
             return x, count
         turned = product(direction)
         curvature = space.inner(direction, turned)
@@ -189,7 +199,7 @@ def conjugate_gradients(
         towards = inverse(residual)
         length, before = space.inner(residual, towards), length
         direction = space.plus(towards, length / before, direction)
-    return x, _MOST_PRODUCTS
+    return x, most
 
 
 def step_length(along: Along, value: float, slope: float) -> float:

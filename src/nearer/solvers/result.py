@@ -229,12 +229,13 @@ class Progress:
         parts: int = 1,
         columns: Mapping[str, float] | None = None,
         look: Callable[[], Any] | None = None,
+        state: Callable[[], State] | None = None,
     ):
         self.epoch, self.objective, self.seconds = epoch, objective, seconds
         self.evaluations, self.step, self.fraction = evaluations, step, fraction
         self.stage, self.part, self.parts = stage, part, parts
         self.columns = dict(columns or {})
-        self._look = look
+        self._look, self._state = look, state
 
     def __getattr__(self, name: str) -> float:
         columns = self.__dict__.get("columns", {})
@@ -250,6 +251,10 @@ class Progress:
         return None if self._look is None else self._look()
 
     points = w = parameters
+
+    def state(self) -> State | None:
+        """Return counts, history and the solver's memory, from which a later run can continue."""
+        return None if self._state is None else self._state()
 
     @property
     def steps(self) -> int:

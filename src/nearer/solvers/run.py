@@ -101,6 +101,7 @@ class Run:
             self.best_value = last.get("objective", math.nan)
         self._best_score, self._best_is_exact = -math.inf, True
         self._latest: Lazy | None = None
+        self._stored: Callable[[], State] | None = None
         self._idle_epochs = 0
         self._first: tuple[float, Any] | None = None
         self._clock = time.perf_counter()
@@ -117,6 +118,10 @@ class Run:
     def note(self, **details: Any) -> None:
         """Leave values for the result's details; the latest of a name counts."""
         self.details.update(details)
+
+    def remember(self, stored: Callable[[], State]) -> None:
+        """Name a function that returns what the solver needs to continue; it is called if somebody asks for it."""
+        self._stored = stored
 
     def room(self, evaluations: int) -> int:
         """Return how many of these evaluations the budget still allows."""
@@ -201,6 +206,16 @@ class Run:
     def enter(self, stage: str, parts: int = 1) -> None:
         """Begin a stage of at most `parts` parts. Callbacks and the progress bar show the current one."""
         self.stage, self.part_number, self.n_parts = stage, 0, parts
+
+    def watch(self, callback: Callback) -> None:
+        """Call another function beside the user's, whose answer does not stop the run."""
+        users = self._callback
+
+        def both(progress: Progress) -> object:
+            callback(progress)
+            return None if users is None else users(progress)
+
+        self._callback = both
 
     def part(self, budget: Budget | None = None, **settings: Any) -> Run:
         """Return a run for the next problem of this fit, within what is left of the budget.
@@ -294,7 +309,8 @@ class Run:
 
     def state(self) -> State:
         """Return counts, history and the solver's memory, from which a later run can continue."""
-        return State(self.memory.arrays, self.memory.numbers, self._history())
+        memory = self.memory if self._stored is None else self._stored()
+        return State(memory.arrays, memory.numbers, self._history())
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -344,6 +360,7 @@ class Run:
             parts=self.n_parts,
             columns=columns,
             look=lambda: self.parameters.view(x()),
+            state=self.state,
         )
         with self._lock:  # one call at a time
             asked = time.perf_counter()

@@ -1,0 +1,289 @@
+"""Sums over all pairs of two sets of embeddings, and their derivatives by the embeddings, without a loop over pairs.
+
+With embeddings P (m, k) and Q (n, k), observed pairs O and imputed scores P~ Q~' for all others, the sum is
+
+    sum over O of loss(y_ij, p_i'q_j)  +  omega / 2 * sum over the others of a_i b_j (p_i'q_j - p~_i'q~_j)²
+
+The sum over the others is the sum over all pairs minus that over O. The sum over all pairs follows from matrices of
+k x k numbers: the sum over i and j of a_i b_j (p_i'q_j)² is the inner product of P'AP and Q'BQ, because (p'q)² =
+<pp', qq'>. The same holds for derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from nearer.losses.margins import MarginLoss
+from nearer.objectives.observed import ObservedPairs
+from nearer.objectives.pair_products import RowMatrices, add_moves, add_sums
+
+#: numbers per block of rows that is converted to double precision. In small ones, threads wait for each other
+_BLOCK_NUMBERS = 2**19
+#: observed pairs at a time: temporaries fit the caches, and torch leaves them to one thread
+_BLOCK_PAIRS = 2**15
+#: one side of the derivatives by embeddings, and the other
+Slopes = tuple[Tensor, Tensor]
+
+
+class Gramians(NamedTuple):
+    """P'AP, Q'BQ and the products with the imputed embeddings, P~'AP and Q~'BQ, in double precision."""
+
+    left: Tensor
+    right: Tensor
+    imputed_left: Tensor
+    imputed_right: Tensor
+
+
+class ScoredPairs(NamedTuple):
+    """Embeddings with their Gramians and the scores of the observed pairs."""
+
+    P: Tensor
+    Q: Tensor
+    gramians: Gramians
+    scores: Tensor
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How much unobserved pairs count, and the scores that are imputed to them.
+
+    Attributes
+    ----------
+    omega : float
+        The weight of all of them.
+    left, right : Tensor
+        Further weights a_i and b_j of each entity.
+    imputed_left, imputed_right : Tensor
+        Matrices whose product has the imputed scores.
+    """
+
+    omega: float
+    left: Tensor
+    right: Tensor
+    imputed_left: Tensor
+    imputed_right: Tensor
+
+    @classmethod
+    def constant(cls, omega: float, n_left: int, n_right: int, score: float, like: Tensor) -> Weights:
+        """Return equal weights, with one score imputed to all pairs."""
+        ones = like.new_ones(n_left), like.new_ones(n_right)
+        return cls(omega, *ones, score * ones[0][:, None], ones[1][:, None])
+
+    def of(self, left: Tensor, right: Tensor) -> Weights:
+        """Return the weights of some entities."""
+        return Weights(
+            self.omega, self.left[left], self.right[right], self.imputed_left[left], self.imputed_right[right]
+        )
+
+
+class SimilaritySums:
+    """The sum over all pairs as a function of the embeddings.
+
+    Parameters
+    ----------
+    pairs : ObservedPairs
+        The observed pairs.
+    loss : MarginLoss
+        The loss of an observed pair; it must be smooth.
+    weights : Weights
+        Weights and imputed scores of all other pairs.
+
+    Examples
+    --------
+    >>> from nearer.losses import SquareLoss
+    >>> pairs = ObservedPairs(torch.tensor([0, 1, 1]), torch.tensor([0]), 2)
+    >>> sums = SimilaritySums(pairs, SquareLoss(), Weights.constant(2.0, 2, 2, 0.0, torch.ones(1)))
+    >>> sums.value(sums.at(torch.ones(2, 1), 3 * torch.ones(2, 1)))  # (1 - 3)² + three times 2 / 2 * 3²
+    31.0
+    """
+
+    def __init__(self, pairs: ObservedPairs, loss: MarginLoss, weights: Weights):
+        self.pairs, self.loss, self.weights = pairs, loss, weights
+        self._loss = pairs.labelled(loss, weights.left.dtype)
+        #: per pair, the imputed score and what it would count if it were unobserved; one number if all are equal
+        self._imputed = _of_pairs(pairs, weights.imputed_left, weights.imputed_right)
+        self._counts = _of_pairs(pairs, weights.left[:, None], weights.right[:, None])
+        left, _ = grams(weights.imputed_left, weights.imputed_left, weights.left)
+        right, _ = grams(weights.imputed_right, weights.imputed_right, weights.right)
+        self._baseline = float((left * right).sum())
+
+    def at(self, P: Tensor, Q: Tensor) -> ScoredPairs:
+        """Return embeddings with what all sums over them need."""
+        (left, hat_left), (right, hat_right) = self._grams(0, P), self._grams(1, Q)
+        return ScoredPairs(P, Q, Gramians(left, right, hat_left, hat_right), self.pairs.scores(P, Q))
+
+    def replaced(self, at: ScoredPairs, side: int, embeddings: Tensor) -> ScoredPairs:
+        """Return what `at` would for other embeddings of one side."""
+        g, found = at.gramians, self._grams(side, embeddings)
+        if side == 0:
+            gramians, P, Q = Gramians(found[0], g.right, found[1], g.imputed_right), embeddings, at.Q
+        else:
+            gramians, P, Q = Gramians(g.left, found[0], g.imputed_left, found[1]), at.P, embeddings
+        return ScoredPairs(P, Q, gramians, self.pairs.scores(P, Q))
+
+    def _grams(self, side: int, embeddings: Tensor) -> tuple[Tensor, Tensor]:
+        w = self.weights
+        return grams(embeddings, *((w.imputed_left, w.left), (w.imputed_right, w.right))[side])
+
+    def value(self, at: ScoredPairs) -> float:
+        """Return the sum."""
+        g = at.gramians
+        squares, products = float((g.left * g.right).sum()), float((g.imputed_left * g.imputed_right).sum())
+        everywhere = self.weights.omega * (self._baseline / 2 - products + squares / 2)
+        return everywhere + sum(self._observed_value(at.scores[part], part) for part in _parts(at.scores))
+
+    def slopes(self, at: ScoredPairs) -> Slopes:
+        """Return the derivatives by both embeddings."""
+        by_score = self._by_score(at)
+        return self._slopes(at, 0, by_score), self._slopes(at, 1, by_score)
+
+    def slopes_of(self, at: ScoredPairs, side: int) -> Tensor:
+        """Return the derivative by the embeddings of one side."""
+        return self._slopes(at, side, self._by_score(at))
+
+    def _observed_value(self, scores: Tensor, part: slice) -> float:
+        """Return the losses of some observed pairs beyond what they would count if they were unobserved."""
+        apart = scores - _at(self._imputed, part)
+        squares = float((apart * apart).mul_(_at(self._counts, part)).sum(dtype=torch.float64))
+        return self._loss.value(scores, part) - self.weights.omega / 2 * squares
+
+    def _by_score(self, at: ScoredPairs) -> Tensor:
+        """Return the slope of each observed pair beyond what it would have if it were unobserved."""
+        slopes = torch.empty_like(at.scores)
+        for part in _parts(at.scores):
+            scores = at.scores[part]
+            unobserved = (
+                (scores - _at(self._imputed, part)).mul_(_at(self._counts, part)).mul_(self.weights.omega)
+            )
+            torch.sub(self._loss.slopes(scores, part), unobserved, out=slopes[part])
+        return slopes
+
+    def _curvatures(self, at: ScoredPairs) -> Tensor:
+        """Return the second derivative of each observed pair beyond what it would have if it were unobserved."""
+        curvatures = torch.empty_like(at.scores)
+        for part in _parts(at.scores):
+            curvatures[part] = self._loss.curvatures(at.scores[part], part)
+            curvatures[part] -= self.weights.omega * _at(self._counts, part)
+        return curvatures
+
+    def _slopes(self, at: ScoredPairs, side: int, by_score: Tensor) -> Tensor:
+        w, pairs = self.weights, self.pairs
+        own, other = (at.P, at.Q) if side == 0 else (at.Q, at.P)
+        imputed = (w.imputed_left, w.imputed_right)[side]
+        from_all, weights = self.from_all(at.gramians)[side], (w.left, w.right)[side]
+        slopes = torch.empty_like(own)
+        for rows in _parts_of_rows(own):
+            torch.mul(from_all(own[rows], imputed[rows]), weights[rows, None], out=slopes[rows])
+        return add_sums((pairs.by_left, pairs.by_right)[side], by_score, other, slopes)
+
+    def from_all(self, gramians: Gramians) -> tuple[Callable[[Tensor, Tensor], Tensor], ...]:
+        """Return, for either side, what all entities of the other side add to slopes, but for a_i and b_j."""
+        dtype = self.weights.left.dtype
+        left, right, hat_left, hat_right = (self.weights.omega * gram.to(dtype) for gram in gramians)
+        return (
+            lambda P, imputed: (P @ right).addmm_(imputed, hat_right, alpha=-1),
+            lambda Q, imputed: (Q @ left).addmm_(imputed, hat_left, alpha=-1),
+        )
+
+    def turned(self, at: ScoredPairs) -> Callable[[Tensor, Tensor], Slopes]:
+        """Return the product of the Gauss-Newton matrix of the embeddings with a move of both."""
+        w, pairs = self.weights, self.pairs
+        left, right = (gram.to(w.left.dtype) for gram in at.gramians[:2])
+        a, b = w.left[:, None], w.right[:, None]
+        curvatures = self._curvatures(at)
+
+        def product(W: Tensor, H: Tensor) -> Slopes:
+            W_c, H_c = _mixed(W, w.left, at.P), _mixed(H, w.right, at.Q)
+            by_left = (W @ right).addmm_(at.P, H_c).mul_(w.omega * a)
+            by_right = (H @ left).addmm_(at.Q, W_c).mul_(w.omega * b)
+            moved = add_moves(pairs.by_left, curvatures, (at.P, at.Q), (W, H), by_left)
+            return by_left, add_sums(pairs.by_right, moved, at.P, by_right)
+
+        return product
+
+    def matrices_of(self, at: ScoredPairs, side: int) -> RowMatrices:
+        """Return one side's block of the Gauss-Newton matrix: one matrix per entity of that side."""
+        w, pairs = self.weights, self.pairs
+        return RowMatrices(
+            (pairs.by_left, pairs.by_right)[side],
+            self._curvatures(at),
+            at.Q if side == 0 else at.P,
+            at.gramians[1 - side].to(w.left.dtype),
+            w.omega * (w.left, w.right)[side],
+        )
+
+    def within(self, left: Tensor, right: Tensor) -> SimilaritySums:
+        """Return the sum over all pairs of some left and some right entities."""
+        return SimilaritySums(self.pairs.within(left, right), self.loss, self.weights.of(left, right))
+
+    def of_pairs(self, chosen: Tensor, scores: Tensor) -> tuple[float, Tensor]:
+        """Return the sum of losses of some observed pairs, and what their scores add to slopes."""
+        part = self.pairs.labelled(self.loss, scores.dtype, chosen)
+        rows, columns, w = self.pairs.left_of(chosen), self.pairs.columns[chosen], self.weights
+        unobserved = w.omega * w.left[rows] * w.right[columns] * (scores - _at(self._imputed, chosen))
+        return part.value(scores), part.slopes(scores) - unobserved
+
+
+def _parts(values: Tensor) -> Iterator[slice]:
+    """Yield parts of a vector whose temporaries stay in the caches of a CPU; elsewhere, the whole of it."""
+    step = _BLOCK_PAIRS if values.device.type == "cpu" else max(len(values), 1)
+    for start in range(0, len(values), step):
+        yield slice(start, start + step)
+
+
+def _at(values: Tensor | float, part: slice | Tensor) -> Tensor | float:
+    """Return some of the values of pairs, or the one that all have."""
+    return values if isinstance(values, float) else values[part]
+
+
+def _of_pairs(pairs: ObservedPairs, left: Tensor, right: Tensor) -> Tensor | float:
+    """Return the inner product of a row of each matrix for each observed pair; one number if all are equal."""
+    both = _constant(left), _constant(right)
+    if both[0] is None or both[1] is None:
+        return pairs.scores(left, right)
+    return both[0] * both[1] * left.shape[1]
+
+
+def _mixed(X: Tensor, weights: Tensor, Y: Tensor) -> Tensor:
+    """Return the weighted sum of outer products of rows of X and Y, without a weighted copy of either."""
+    total = X.new_zeros(X.shape[1], Y.shape[1])
+    for rows in _parts_of_rows(X):
+        total.addmm_(X[rows].T, weights[rows, None] * Y[rows])
+    return total
+
+
+def _parts_of_rows(X: Tensor) -> Iterator[slice]:
+    """Yield parts of the rows of a matrix: of four megabytes in double precision on a CPU, elsewhere of sixteen."""
+    numbers = _BLOCK_NUMBERS if X.device.type == "cpu" else 4 * _BLOCK_NUMBERS
+    step = max(numbers // X.shape[1], 1)
+    for start in range(0, len(X), step):
+        yield slice(start, start + step)
+
+
+def grams(X: Tensor, imputed: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the weighted sums of outer products of rows of X, and of `imputed` with X, in double precision."""
+    k, half = X.shape[1], X.shape[1] // 2
+    total = torch.zeros(k, k, dtype=torch.float64, device=X.device)
+    mixed = torch.zeros(imputed.shape[1], k, dtype=torch.float64, device=X.device)
+    for rows in _parts_of_rows(X):
+        x = X[rows].double()
+        weighted = weights[rows, None] * x
+        mixed.addmm_(imputed[rows].double().T, weighted)
+        total[:half].addmm_(x[:, :half].T, weighted)
+        total[half:, half:].addmm_(x[:, half:].T, weighted[:, half:])
+    total[half:, :half] = total[:half, half:].T  # the weights leave it symmetric
+    return total, mixed
+
+
+def _constant(values: Tensor) -> float | None:
+    """Return the number that all values are; None if they differ.
+
+    >>> _constant(torch.ones(2, 1)), _constant(torch.arange(2.0))
+    (1.0, None)
+    """
+    return float(values.ravel()[0]) if values.numel() and bool((values == values.ravel()[0]).all()) else None

@@ -1,0 +1,266 @@
+"""Two towers over all pairs: value, gradient and Gauss-Newton product at the cost of the rows, not of their product.
+
+The sums over pairs are functions of the embeddings (`similarity_sums.py`), and the embeddings are functions of the
+parameters (`tower.py`). This is the chain rule between the two, and the estimates of it from some of the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from nearer.errors import InputError
+from nearer.losses.margins import MarginLoss
+from nearer.objectives.observed import ObservedPairs
+from nearer.objectives.parameters import OneTensor
+from nearer.objectives.similarity_sums import Gramians, ScoredPairs, SimilaritySums, Slopes, Weights, grams
+from nearer.objectives.tower import Tower, TowerPass
+from nearer.objectives.tower_inputs import NoisyBlock
+
+
+class Embedded(NamedTuple):
+    """What is known at some parameters: sums, and the graphs that lead back if they fit into memory."""
+
+    scored: ScoredPairs
+    passes: tuple[TowerPass | None, TowerPass | None]
+
+
+class TowerObjective:
+    """The loss of two towers over all pairs, plus `l2 / 2` times the sum of scaled squares of their parameters.
+
+    Parameters
+    ----------
+    pairs : ObservedPairs
+        The observed pairs.
+    left, right : Tower
+        The towers. Their parameters, one after the other, are the parameters of the objective.
+    loss : MarginLoss
+        The loss of an observed pair; it must be smooth.
+    weights : Weights
+        Weights and imputed scores of all other pairs.
+    l2 : float
+        Strength of the L2 term.
+    scales : Tensor, optional
+        Factor on the L2 term of each parameter.
+    chunk_rows : int
+        Entities whose activations are in memory at a time. With more entities a gradient repeats the forward pass.
+    dropout : float
+        Share of the entries of noisy inputs that each `refresh` leaves out.
+    noisy : sequence of NoisyBlock
+        These inputs.
+    """
+
+    provides: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("value_and_gradient", "refresh", "curvature"),
+            *("sizes", "block_gradient", "pair_gradient", "gramians_of"),
+        }
+    )
+
+    def __init__(
+        self,
+        pairs: ObservedPairs,
+        left: Tower,
+        right: Tower,
+        loss: MarginLoss,
+        weights: Weights,
+        *,
+        l2: float = 0.0,
+        scales: Tensor | None = None,
+        chunk_rows: int = 65536,
+        dropout: float = 0.0,
+        noisy: Sequence[NoisyBlock] = (),
+    ):
+        self.noisy = list(noisy)
+        self.dropout = dropout
+        self.sums = SimilaritySums(pairs, loss, weights)
+        self.left, self.right = left, right
+        self.l2, self.scales, self.chunk_rows = l2, scales, chunk_rows
+        self.n_terms = pairs.count
+        self.n_parameters = left.n_parameters + right.n_parameters
+        self.dtype, self.device = weights.left.dtype, weights.left.device
+        self.parameters = OneTensor(self.device, self.dtype)
+        self._latest: tuple[Tensor, int, Embedded] | None = None
+
+    @property
+    def n_components(self) -> int:
+        """The columns of the embeddings."""
+        return self.left.n_components
+
+    def start(self, x: Tensor) -> Tensor:
+        """Return a copy of the parameters on the device of the objective."""
+        if tuple(x.shape) != (self.n_parameters,):
+            raise InputError(
+                f"the start has shape {tuple(x.shape)} but the towers have {self.n_parameters} parameters"
+            )
+        return x.detach().to(self.device, self.dtype, copy=True)
+
+    def value(self, x: Tensor) -> float:
+        """Return the objective."""
+        return self.sums.value(self._at(x).scored) + self._penalty(x)
+
+    def value_and_gradient(self, x: Tensor) -> tuple[float, Tensor]:
+        """Return the objective and its gradient."""
+        at, gradient = self._at(x), self._penalty_gradient(x)
+        self._pull(gradient, x, at.passes, self.sums.slopes(at.scored))
+        return self.sums.value(at.scored) + self._penalty(x), gradient
+
+    def curvature(self, x: Tensor) -> Callable[[Tensor], Tensor]:
+        """Return the product of the Gauss-Newton matrix at x with a vector."""
+        at, (left, right) = self._at(x), self.split(x)
+        turned = self.sums.turned(at.scored)
+
+        def product(direction: Tensor) -> Tensor:
+            by_left, by_right = self.split(direction)
+            W = self._in_chunks(self.left, lambda rows: self.left.push(left, by_left, rows))
+            H = self._in_chunks(self.right, lambda rows: self.right.push(right, by_right, rows))
+            result = self._penalty_gradient(direction)
+            self._pull(result, x, at.passes, turned(W, H))
+            return result
+
+        return product
+
+    def refresh(self, rng: np.random.Generator | None) -> None:
+        """Leave out other entries of the noisy inputs than before; without a generator, none."""
+        for block in self.noisy:
+            block.redraw(self.dropout, rng)
+        self._latest = None
+
+    def embeddings(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the embeddings of all entities."""
+        scored = self._at(x).scored
+        return scored.P, scored.Q
+
+    # -- estimates from some of the pairs ----------------------------------------------------------------------
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The numbers of left entities, right entities and observed pairs."""
+        return self.left.n_rows, self.right.n_rows, self.n_terms
+
+    def block_gradient(self, x: Tensor, left: Tensor, right: Tensor) -> tuple[float, Tensor]:
+        """Return value and gradient on all pairs of some left and some right entities, scaled to all pairs.
+
+        Over random sets of entities, the expectation of both is that of all pairs.
+        """
+        passes = self.left.forward(self.split(x)[0], left), self.right.forward(self.split(x)[1], right)
+        within = self.sums.within(left, right)
+        scored = within.at(passes[0].output.detach(), passes[1].output.detach())
+        scale = self.left.n_rows * self.right.n_rows / (len(left) * len(right))
+        gradient = self._penalty_gradient(x)
+        by_left, by_right = within.slopes(scored)
+        self._pull(gradient, x, passes, (scale * by_left, scale * by_right))
+        return scale * within.value(scored) + self._penalty(x), gradient
+
+    def gramians_of(self, x: Tensor, chosen: Tensor) -> Gramians:
+        """Return estimates of the Gramians from the entities of some observed pairs.
+
+        An entity counts a_i or b_j divided by the number of its pairs, so that over random pairs the expectation is
+        that of all entities with at least one pair.
+        """
+        pairs, w, scale = self.sums.pairs, self.sums.weights, self.n_terms / len(chosen)
+        found = []
+        lefts, rights = pairs.left_of(chosen), pairs.columns[chosen]
+        for tower, theta, ends, weights, counts, imputed in (
+            (self.left, self.split(x)[0], lefts, w.left, pairs.left_counts, w.imputed_left),
+            (self.right, self.split(x)[1], rights, w.right, pairs.right_counts, w.imputed_right),
+        ):
+            entities, times = torch.unique(ends, return_counts=True)
+            shares = scale * weights[entities] * times / counts[entities]
+            embedded = tower.embed(theta, entities)
+            found.append(grams(embedded, imputed[entities], shares))
+        (left, hat_left), (right, hat_right) = found
+        return Gramians(left, right, hat_left, hat_right)
+
+    def pair_gradient(self, x: Tensor, chosen: Tensor, gramians: Gramians) -> tuple[float, Tensor]:
+        """Return value and gradient on some observed pairs, scaled to all, with given Gramians (eq. 60 and 65)."""
+        pairs, w, scale = self.sums.pairs, self.sums.weights, self.n_terms / len(chosen)
+        rows, columns = pairs.left_of(chosen), pairs.columns[chosen]
+        lefts, at_left = torch.unique(rows, return_inverse=True)
+        rights, at_right = torch.unique(columns, return_inverse=True)
+        passes = self.left.forward(self.split(x)[0], lefts), self.right.forward(self.split(x)[1], rights)
+        P, Q = passes[0].output.detach()[at_left], passes[1].output.detach()[at_right]
+        loss, by_score = self.sums.of_pairs(chosen, (P * Q).sum(dim=1))
+        from_right, from_left = self.sums.from_all(gramians)
+        share_left = (w.left[rows] / pairs.left_counts[rows])[:, None]
+        share_right = (w.right[columns] / pairs.right_counts[columns])[:, None]
+        slopes = (
+            by_score[:, None] * Q + share_left * from_right(P, w.imputed_left[rows]),
+            by_score[:, None] * P + share_right * from_left(Q, w.imputed_right[columns]),
+        )
+        summed = tuple(
+            torch.zeros_like(passed.output).index_add_(0, at, scale * slope)
+            for passed, at, slope in zip(passes, (at_left, at_right), slopes, strict=True)
+        )
+        gradient = self._penalty_gradient(x)
+        self._pull(gradient, x, passes, summed)  # type: ignore[arg-type]
+        return scale * loss + self._penalty(x), gradient
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _at(self, x: Tensor) -> Embedded:
+        """Return embeddings and sums at x; those of the latest x are kept, as a line search asks for them twice."""
+        if self._latest is not None and self._latest[0] is x and self._latest[1] == x._version:
+            return self._latest[2]
+        self._latest = None  # before the new ones are made: both would take twice the memory
+        left, right = self.split(x)
+        (P, from_left), (Q, from_right) = self._through(self.left, left), self._through(self.right, right)
+        at = Embedded(self.sums.at(P, Q), (from_left, from_right))
+        self._latest = x, x._version, at
+        return at
+
+    def _through(self, tower: Tower, x: Tensor) -> tuple[Tensor, TowerPass | None]:
+        """Return all embeddings, and the graph if it fits."""
+        if tower.n_rows <= self.chunk_rows:
+            passed = tower.forward(x, slice(0, tower.n_rows))
+            return passed.output.detach(), passed
+        return self._in_chunks(tower, lambda rows: tower.embed(x, rows)), None
+
+    def _in_chunks(self, tower: Tower, function: Callable[[slice], Tensor]) -> Tensor:
+        """Return what a function finds for all rows of a tower, written chunk by chunk into one matrix."""
+        chunks = self.chunks(tower)
+        first = function(next(chunks))
+        if len(first) == tower.n_rows:
+            return first
+        found = first.new_empty(tower.n_rows, first.shape[1])
+        found[: len(first)] = first
+        for rows in chunks:
+            found[rows] = function(rows)
+        return found
+
+    def _pull(
+        self, into: Tensor, x: Tensor, passes: tuple[TowerPass | None, TowerPass | None], slopes: Slopes
+    ) -> None:
+        """Add the products of both transposed Jacobians with slopes by embeddings."""
+        towers = (self.left, self.right)
+        for tower, part, theta, passed, slope in zip(
+            towers, self.split(into), self.split(x), passes, slopes, strict=True
+        ):
+            if passed is not None:
+                tower.add_gradient(part, passed, slope)
+                continue
+            for rows in self.chunks(tower):
+                tower.add_gradient(part, tower.forward(theta, rows), slope[rows])
+
+    def _penalty(self, x: Tensor) -> float:
+        if not self.l2:
+            return 0.0
+        return self.l2 / 2 * self.parameters.inner(x, x if self.scales is None else self.scales * x)
+
+    def _penalty_gradient(self, x: Tensor) -> Tensor:
+        """Return l2 times the scaled vector: the gradient of the L2 term, and the product of its Hessian."""
+        scaled = x.detach() * self.l2
+        return scaled if self.scales is None else scaled.mul_(self.scales)
+
+    def split(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return views of the parameters of both towers."""
+        return x[: self.left.n_parameters], x[self.left.n_parameters :]
+
+    def chunks(self, tower: Tower) -> Iterator[slice]:
+        """Yield the parts of a tower's entities whose activations are in memory together."""
+        for start in range(0, tower.n_rows, self.chunk_rows):
+            yield slice(start, min(start + self.chunk_rows, tower.n_rows))

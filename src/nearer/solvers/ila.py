@@ -1,0 +1,233 @@
+"""Convex problems over positive semidefinite matrices by growing factors: Algorithm 1 of the co-embedding paper."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from nearer._utils.validation import whole
+from nearer.errors import InputError
+from nearer.objectives.base import WithFactors, members
+from nearer.solvers.base import Solver
+from nearer.solvers.certificate import Certificate, certify
+from nearer.solvers.lbfgs import descend
+from nearer.solvers.plane_search import lowest_on
+from nearer.solvers.run import Run, Stop
+
+#: a positive eigenvalue below this share of tolerance and trace penalty is none
+_POSITIVE = 0.1
+#: least accuracy of eigenvalues, as a share of the trace penalty
+_ACCURACY = 1e-3
+#: descent in the factor ends if this many iterations lower the objective by less than a share of the squared gap
+_WINDOW, _ENOUGH = 10, 0.1
+#: factor of that share after a round that did not grow, or hardly descended
+_SHARPER = 0.1
+_MOST_ITERATIONS = 2000
+#: columns may go if that raises the objective by less than this share of the tolerance
+_NOTHING = 0.01
+#: rounds in a row without progress that end the run
+_PATIENCE, _ROUNDING = 3, 1e-14
+
+
+@dataclass(frozen=True)
+class ILA(Solver[WithFactors]):
+    """The iterative local algorithm: L-BFGS over the factor Q of C = Q Qᵀ, whose columns grow until no more are needed.
+
+    Each round computes the leading eigenvectors U, with positive eigenvalues, of minus the gradient by C. It finds the
+    best a C + b U Uᵀ, appends the columns to Q, descends over Q, and removes columns that have vanished. A round is
+    an epoch. The history has columns "rank", "eigenvalue" (the largest of minus the gradient) and "gap": an upper
+    bound on the distance of the objective from the global minimum, which ends the run below `tol` times the objective.
+
+    Parameters
+    ----------
+    growth : {"exponential", "linear"}
+        New columns per round: 1, 2, 4, ..., or one.
+    max_rank : int, optional
+        Most columns of Q. The run then ends at a stationary point; the gap says how far from the minimum it may be.
+    memory : int
+        Past steps that L-BFGS keeps.
+
+    Examples
+    --------
+    >>> import nearer
+    >>> answers, _ = nearer.datasets.planted(30, 2, 1000, noise=0.1, random_state=0)
+    >>> f = nearer.objectives.GramObjective(answers, nearer.losses.STE(), trace_penalty=0.01)
+    >>> Q, result = nearer.solvers.minimise(ILA(), f, np.zeros((30, 1)))
+    >>> Q.shape == (30, result.details["rank"]), bool(result.history["gap"][-1] <= 1e-3 * result.objective)
+    (True, True)
+    """
+
+    growth: str = "exponential"
+    max_rank: int | None = None
+    memory: int = 10
+    name = "ila"
+    requires = members(WithFactors) | {"convexity", "smoothness"}
+
+    @property
+    def default_epochs(self) -> int:
+        return 100
+
+    def __post_init__(self) -> None:
+        if self.growth not in ("exponential", "linear"):
+            raise InputError(f'must be "exponential" or "linear", not {self.growth!r}', parameter="growth")
+        whole("memory", self.memory)
+        if self.max_rank is not None:
+            whole("max_rank", self.max_rank)
+
+    def solve(self, objective: WithFactors, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
+        if not objective.trace_penalty > 0:
+            raise InputError(
+                "must be above 0 with the solver 'ila', whose certificate rests on it",
+                parameter="trace_penalty",
+                remedy="set it, if only to 1e-6",
+            )
+        growing = _Growth(self, objective, x, rng, run)
+        growing.record(0.0)
+        while growing.round():
+            pass
+        return growing.Q
+
+
+class _Growth:
+    """The state of a run: the factor, its certificate, and how many columns come next."""
+
+    def __init__(
+        self, solver: ILA, objective: WithFactors, x: np.ndarray, rng: np.random.Generator, run: Run
+    ):
+        self.solver, self.objective, self.rng, self.run = solver, objective, rng, run
+        self.most = min(len(x), solver.max_rank or len(x))
+        self.Q = principal(x)[:, : self.most]
+        self.value = objective.value(self.Q)
+        self.count, self.still, self.bound = 1, 0, -math.inf
+        #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
+        self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
+
+    def round(self) -> bool:
+        """Grow, descend and prune once; return False if there is no progress left to make."""
+        before, directions = self.value, self.certificate.directions
+        weight = self._append(directions) if directions.shape[1] else 0.0
+        self._descend()
+        self._prune(before)
+        self._settle(before, directions.shape[1])
+        if self.solver.growth == "exponential" and directions.shape[1]:
+            self.count = min(2 * directions.shape[1], len(self.Q))
+        self.record(weight)
+        return self._goes_on()
+
+    def record(self, weight: float) -> None:
+        """Certify the factor and report to the run, which may end."""
+        room = self.most - self.Q.shape[1]
+        self.certificate = found = self._certified(min(self.count, room))
+        self.bound = max(self.bound, self.value - found.gap)
+        gap = max(self.value - self.bound, 0.0)
+        # the gap is of the order of the slopes, what is left to descend of that of their squares
+        share = max(gap / abs(self.value), self.run.budget.tol) if self.value else 0.0
+        self.enough = _ENOUGH * self.sharpness * share**2 * abs(self.value)
+        self.run.note(
+            lower_bound=self.bound, eigenvalue=found.eigenvalue, slack=found.slack, rank=self.Q.shape[1]
+        )
+        columns = {"rank": self.Q.shape[1], "eigenvalue": found.eigenvalue, "slack": found.slack}
+        self.run.record(_shown(self.Q), self.value, weight, gap=gap, **columns)
+
+    def _certified(self, most: int) -> Certificate:
+        accuracy = min(max(_POSITIVE * self.run.budget.tol, 1e-12), _ACCURACY)
+        self.run.count(self.objective.n_terms)
+        return certify(self.objective, self.Q, self.value, most, self.rng, accuracy)
+
+    def _append(self, U: np.ndarray) -> float:
+        """Append new columns with the best weights of old and new; return the weight of the new ones."""
+        plane = self.objective.plane(self.Q, U)
+        traces = float(np.vdot(self.Q, self.Q)), float(U.shape[1])
+
+        def counted(a: float, b: float) -> tuple[float, float, float]:
+            self.run.count(self.objective.n_terms)
+            return plane(a, b)
+
+        a, b, value = lowest_on(counted, traces, self.value / self.objective.trace_penalty)
+        if not value < self.value:
+            return 0.0
+        self.Q, self.value = np.hstack([math.sqrt(a) * self.Q, math.sqrt(b) * U]), value
+        return b
+
+    def _descend(self) -> None:
+        """Descend over the factor until that brings little; an early end keeps what was reached."""
+        self.exhausted = True
+        if not self.Q.shape[1]:
+            return
+        recent = deque([self.value], maxlen=_WINDOW)
+
+        def value_and_gradient(Q: np.ndarray) -> tuple[float, np.ndarray]:
+            self.run.count(self.objective.n_terms)
+            return self.objective.value_and_factor_gradient(Q)
+
+        def record(Q: np.ndarray, value: float, length: float) -> bool:
+            self.Q, self.value, self.exhausted = Q, value, False
+            enough = len(recent) == _WINDOW and recent[0] - value < self.enough
+            recent.append(value)
+            self.run.look(Q, value, length, rank=Q.shape[1])
+            return enough
+
+        try:
+            descend(value_and_gradient, self.Q, record, self.solver.memory, _MOST_ITERATIONS)
+        except (Stop, KeyboardInterrupt) as reason:
+            if not isinstance(reason, Stop):
+                self.run.end("interrupted")
+            self.run.note(rank=self.Q.shape[1])
+            self.run.record(self.Q, self.value, math.nan, rank=self.Q.shape[1])
+            raise
+
+    def _prune(self, before: float) -> None:
+        """Turn the columns of the factor to be orthogonal, and remove those that add next to nothing.
+
+        That may cost a share of the tolerance, but never more than a share of what the round has gained: each round
+        lowers the objective, so that saddle points cannot make a loop of rounds.
+        """
+        self.Q = principal(self.Q)
+        tol = self.run.budget.tol
+        allowed = self.value + min(_NOTHING * tol * abs(self.value), _ENOUGH * max(before - self.value, 0.0))
+        sizes = np.einsum("ij,ij->j", self.Q, self.Q)
+        few = self.Q.shape[1]
+        while few > 0 and self.objective.trace_penalty * sizes[few - 1 :].sum() < tol * abs(self.value):
+            shorter = self.Q[:, : few - 1]
+            self.run.count(self.objective.n_terms)
+            value = self.objective.value(shorter)
+            if not value <= allowed:
+                break
+            self.Q, self.value, few = shorter, value, few - 1
+
+    def _settle(self, before: float, n_new: int) -> None:
+        """Descend longer in the next round if there was nothing new in this one; count those that led nowhere."""
+        if not n_new or before - self.value < self.enough:
+            self.sharpness *= _SHARPER
+        lower = before - self.value > _ROUNDING * abs(before)
+        self.still = self.still + 1 if self.exhausted and not lower else 0
+
+    def _goes_on(self) -> bool:
+        if self.still < _PATIENCE:
+            return True
+        limited = self.Q.shape[1] >= self.most < len(self.Q)
+        self.run.stop_reason = "tolerance" if limited else "precision"
+        return False
+
+
+def principal(Q: np.ndarray) -> np.ndarray:
+    """Return a factor of the same matrix with orthogonal columns, longest first; none of them is zero.
+
+    >>> abs(principal(np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0]]))).round(3)
+    array([[1.414],
+           [1.414],
+           [0.   ]])
+    """
+    if not Q.shape[1] or not np.isfinite(Q).all():
+        return Q
+    U, s, _ = np.linalg.svd(Q, full_matrices=False)
+    some = s > 1e-9 * s[0] if len(s) and s[0] > 0 else np.zeros(len(s), bool)
+    return U[:, some] * s[some]
+
+
+def _shown(Q: np.ndarray) -> np.ndarray:
+    """Return the factor with at least one column."""
+    return Q if Q.shape[1] else np.zeros((len(Q), 1))

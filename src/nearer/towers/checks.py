@@ -1,0 +1,114 @@
+"""What is checked of `TwoTower`: its parameters before a fit, and a model that comes from a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from nearer._utils.schema import (
+    BUDGET,
+    SEED,
+    SWITCH,
+    AnyOf,
+    Array,
+    Flag,
+    Integer,
+    Items,
+    Literal,
+    Names,
+    Number,
+    Part,
+    Saved,
+    Text,
+    need,
+    optional,
+)
+from nearer._utils.validation import not_negative, whole
+from nearer.errors import InputError
+from nearer.losses import MarginLoss, find_margin_loss
+from nearer.solvers import Result, Solver
+from nearer.towers.assembly import Architecture
+from nearer.towers.fitting import automatic_solver
+from nearer.towers.inputs import Scaling, kinds_of
+from nearer.towers.new_rows import parameter_counts
+
+if TYPE_CHECKING:
+    from nearer.towers.two_tower import TwoTower
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+SCHEMA = Saved(
+    params={
+        "n_components": Integer(1, 10**6),
+        "hidden": Items(Integer(1, 10**6), kind=tuple),
+        "inputs": AnyOf(Text(), Items(Text(), kind=tuple), Items(Text(), kind=list)),
+        "linear": Flag(),
+        "loss": AnyOf(Text(), Part(MarginLoss)),
+        **dict.fromkeys(("omega", "l2", "frequency", "dropout"), Number(at_least=0)),
+        "missing": Number(),
+        "solver": AnyOf(Text(), Part(Solver)),
+        "modules": Literal(None),
+        "validation": optional(Number()),
+        **BUDGET,
+        "chunk_rows": Integer(1, 10**9),
+        "dtype": Text(),
+        "device": Text(),
+        "checkpoint": Literal(None),
+        "random_state": SEED,
+        "verbose": SWITCH,
+        "callback": Literal(None),
+    },
+    fitted={
+        "left_embedding_": Array("m", "k", filled=True),
+        "right_embedding_": Array("n", "k", filled=True),
+        "parameters_": Array("x"),
+        "result_": Part(Result),
+        "left_names_": optional(Names("m")),
+        "right_names_": optional(Names("n")),
+        "seen_starts_": Array("m1", kinds="i", at_least=0),
+        "seen_columns_": Array("q", kinds="i", at_least=0, below="n"),
+        "left_scaling_": optional(Part(Scaling)),
+        "right_scaling_": optional(Part(Scaling)),
+    },
+)
+
+
+def check_settings(model: TwoTower) -> None:
+    """Refuse parameters that no fit can use."""
+    whole("n_components", model.n_components)
+    for width in model.hidden:
+        whole("hidden", width)
+    for name in ("omega", "l2", "frequency", "dropout"):
+        not_negative(name, getattr(model, name))
+    if model.dropout >= 1:
+        raise InputError(f"must be below 1, not {model.dropout!r}", parameter="dropout")
+    if not isinstance(model.missing, int | float) or not np.isfinite(model.missing):
+        raise InputError(f"must be a number, not {model.missing!r}", parameter="missing")
+    if model.validation is not None and not 0 < model.validation < 1:
+        raise InputError(f"must be a share between 0 and 1, not {model.validation!r}", parameter="validation")
+    whole("chunk_rows", model.chunk_rows)
+    if model.dtype not in DTYPES:
+        raise InputError(f"must be float32 or float64, not {model.dtype!r}", parameter="dtype")
+    find_margin_loss(model.loss)
+    automatic_solver(model.solver, linear=False, least_squares=False, noisy=False)
+
+
+def check_loaded(model: TwoTower) -> None:
+    """Refuse a loaded model whose parts do not fit together."""
+    starts = model.seen_starts_
+    need(len(starts) == len(model.left_embedding_) + 1, "seen_starts_ must have a row per left entity")
+    need(int(starts[0]) == 0 and bool((np.diff(starts) >= 0).all()), "seen_starts_ must rise from 0")
+    need(int(starts[-1]) == len(model.seen_columns_), "seen_starts_ must end with the pairs")
+    arrays = (model.left_embedding_, model.right_embedding_, model.parameters_)
+    need(all(array.dtype == np.dtype(model.dtype) for array in arrays), f"arrays must be {model.dtype}")
+    need(model.left_embedding_.shape[1] == model.n_components, "embeddings must have n_components columns")
+    has_features = (model.left_scaling_ is not None, model.right_scaling_ is not None)
+    kinds = kinds_of(model.inputs, has_features)
+    architecture = Architecture(model.n_components, tuple(model.hidden), bool(model.linear))
+    counts = parameter_counts(model, architecture, kinds)
+    need(
+        counts[0][0] + counts[1][0] == len(model.parameters_),
+        "parameters_ must have one entry per parameter",
+    )

@@ -1,0 +1,194 @@
+"""One fit of two towers: the solver behind "auto", the run, and checkpoints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+
+from nearer._fitting import no_run
+from nearer.errors import InputError
+from nearer.losses.margins import MarginLoss, SquareLoss
+from nearer.objectives.least_squares import LinearPathObjective
+from nearer.objectives.towers import TowerObjective
+from nearer.solvers import AlternatingLeastSquares, FullAdam, NoisyAdam, Result, Run, Solver, find, minimise
+from nearer.towers.assembly import Architecture, Penalty, Side, first_parameters, objective_of
+from nearer.towers.checkpoints import Checkpoint
+from nearer.towers.starts import can_start, least_squares_start
+
+#: embeddings of both sides and all parameters
+Found = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: products in a pass from which several threads gain
+_WORTH_THREADS = 30_000_000
+#: length at which alternating least squares begins, as a share of that of other solvers. From short vectors the
+#: directions that explain most grow first, and a fit of few epochs ranks better
+_SHORT = 0.04
+
+
+@dataclass(frozen=True)
+class TowerSettings:
+    """What a user set, checked."""
+
+    architecture: Architecture
+    loss: MarginLoss
+    omega: float
+    missing: float
+    penalty: Penalty
+    dropout: float
+    solver: str | Solver
+    chunk_rows: int
+    dtype: torch.dtype
+    device: str
+
+
+@dataclass(frozen=True)
+class Data:
+    """NamedPairs to train on, both sides, and a function from embeddings to a score on held-out pairs."""
+
+    pairs: sparse.csr_matrix
+    sides: tuple[Side, Side]
+    score: Callable[[np.ndarray, np.ndarray], float] | None = None
+
+
+def automatic_solver(solver: str | Solver, *, linear: bool, least_squares: bool, noisy: bool) -> Solver:
+    """Return the solver that a user means.
+
+    "auto" is alternating least squares for linear towers of ids with the square loss, Adam with new noise in each
+    step for histories, and Adam otherwise. Networks need shorter steps than linear towers.
+    """
+    if solver == "adam":
+        solver = "full-adam"
+    if solver != "auto":
+        return find(solver, LinearPathObjective)
+    if least_squares:
+        return find("als")
+    step, epochs = (0.01, 150) if linear else (0.003, 150)
+    kind = NoisyAdam if noisy else FullAdam
+    return kind(step=step, final_step=step / 100, epochs=epochs, beta2=0.99)
+
+
+def fit_towers(
+    data: Data,
+    settings: TowerSettings,
+    run: Run,
+    rng: np.random.Generator,
+    checkpoint: str | os.PathLike[str] | None,
+) -> tuple[Found, Result]:
+    """Return what a fit found, and its result."""
+    objective, start = assembled(data, settings, rng)
+    solver = solver_for(settings, objective, data.sides)
+    if (
+        solver.default_epochs is not None
+        and isinstance(solver, FullAdam)
+        and run.budget.max_epochs is not None
+    ):
+        solver = replace(solver, epochs=run.budget.max_epochs)  # the schedule ends with the budget
+    if isinstance(solver, AlternatingLeastSquares):
+        start = _SHORT * start
+    kept = None if checkpoint is None else Checkpoint(checkpoint, settings, data)
+    x, state = (start, None) if kept is None else kept.found(start)
+    with torch_threads(objective):
+        score, stopped = _score(objective, data), None
+        if (
+            state is None
+            and settings.solver == "auto"
+            and isinstance(solver, FullAdam)
+            and can_start(objective)
+        ):
+            run.enter("starting")
+            x, stopped = least_squares_start(objective, x, data, settings, run, rng)
+        run.enter("fitting")
+        if kept is not None:
+            run.watch(kept.write)
+        if stopped:
+            result = no_run(run, objective, x, stopped)
+        else:
+            x, result = minimise(
+                solver, objective, x, budget=run.budget, rng=rng, run=run, score=score, state=state
+            )
+        objective.refresh(None)
+        P, Q = objective.embeddings(x)
+    if kept is not None and result.stop_reason not in ("interrupted", "callback"):
+        kept.remove()
+    details = {
+        **result.details,
+        "solver": repr(solver),
+        "inputs": ["+".join(side.kinds) for side in data.sides],
+    }
+    return (P.cpu().numpy(), Q.cpu().numpy(), x.cpu().numpy()), replace(result, details=details)
+
+
+def assembled(data: Data, settings: TowerSettings, rng: np.random.Generator) -> tuple[TowerObjective, Tensor]:
+    """Return the objective of a fit and its first parameters."""
+    try:
+        torch.empty(0, device=settings.device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            f"is {settings.device!r}, but torch cannot compute there: choose 'cpu'", parameter="device"
+        ) from error
+    place: dict[str, Any] = {"dtype": settings.dtype, "device": settings.device}
+    towers = tuple(settings.architecture.tower(side, k, **place) for k, side in enumerate(data.sides))
+    objective = objective_of(
+        data.pairs,
+        (towers[0], towers[1]),
+        data.sides,
+        settings.loss,
+        omega=settings.omega,
+        missing=settings.missing,
+        penalty=settings.penalty,
+        chunk_rows=settings.chunk_rows,
+        dropout=settings.dropout,
+        **place,
+    )
+    start = first_parameters(
+        (towers[0], towers[1]), settings.architecture.n_components, settings.missing, rng
+    )
+    return objective, start
+
+
+@contextmanager
+def torch_threads(objective: TowerObjective) -> Iterator[None]:
+    """Run small problems on one thread: waiting for each other takes threads longer than the work itself.
+
+    Beside other busy processes, a fit of 200 rows took a hundred times as long on two threads as on one.
+    """
+    before = torch.get_num_threads()
+    towers = (objective.left, objective.right)
+    layers = sum(tower.n_rows * tower.n_network_parameters for tower in towers)
+    if objective.n_terms * objective.n_components + layers < _WORTH_THREADS:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def solver_for(settings: TowerSettings, objective: TowerObjective, sides: tuple[Side, Side]) -> Solver:
+    """Return the solver of a fit."""
+    noisy = settings.dropout > 0 and any("history" in side.kinds for side in sides)
+    linear = all(tower.network is None for tower in (objective.left, objective.right))
+    least_squares = (
+        linear and isinstance(objective, LinearPathObjective) and isinstance(settings.loss, SquareLoss)
+    )
+    return automatic_solver(settings.solver, linear=linear, least_squares=least_squares, noisy=noisy)
+
+
+def _score(objective: TowerObjective, data: Data) -> Callable[[Tensor], float] | None:
+    """Return a function from parameters to the score on held-out pairs, without noise."""
+    score = data.score
+    if score is None:
+        return None
+
+    def of(x: Tensor) -> float:
+        objective.refresh(None)
+        P, Q = objective.embeddings(x)
+        return score(P.cpu().numpy(), Q.cpu().numpy())
+
+    return of

@@ -1,0 +1,139 @@
+"""The solvers of two towers, on a small problem whose minimum scipy knows."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from scipy.optimize import minimize  # noqa: E402
+
+from nearer import solvers  # noqa: E402
+from nearer.losses import LogisticLoss  # noqa: E402
+from nearer.objectives.towers import TowerObjective  # noqa: E402
+from nearer.solvers import Budget, minimise  # noqa: E402
+from tests.objectives.test_towers import problem  # noqa: E402
+
+EXACT = {
+    "newton": solvers.find("newton"),
+    "newton, plain": solvers.GaussNewton(preconditioner="none"),
+    "gd": solvers.find("gd"),
+    "gd-diag": solvers.find("gd-diag"),
+    "full-adam": solvers.FullAdam(step=0.03),
+}
+SAMPLED = {
+    "sogram": solvers.OnlineGramians(share=0.3, step=0.01),
+    "sogram-diag": solvers.OnlineGramians(share=0.3, diagonal=True, step=0.1),
+    "sampling": solvers.BlockSampling(share=0.5, step=0.02),
+    "sampling-diag": solvers.BlockSampling(share=0.5, diagonal=True, step=0.1),
+    "sg": solvers.OnlineGramians(share=0.3, alpha=1.0, step=0.01),
+}
+
+
+def towers():
+    """Linear towers, whose minima are equally low; every entity has pairs, as the Gramians of samples require."""
+    f, x, _ = problem(LogisticLoss(), empty=False, hidden=False)
+    f.l2 = 0.5
+    return f, x
+
+
+def solved(solver, *, seed=0, **budget):
+    f, x = towers()
+    return minimise(solver, f, x, budget=Budget(**budget), rng=np.random.default_rng(seed))
+
+
+@cache
+def least():
+    """The value that scipy's L-BFGS finds from the same start."""
+    f, x = towers()
+
+    def flat(at):
+        value, gradient = f.value_and_gradient(torch.from_numpy(at.copy()))
+        return value, gradient.numpy()
+
+    options = {"maxiter": 5000, "maxfun": 10_000, "ftol": 1e-14, "gtol": 1e-9}
+    return minimize(flat, x.numpy(), jac=True, method="L-BFGS-B", options=options).fun
+
+
+def test_the_table_has_every_solver_of_towers():
+    names = ["newton", "gd", "gd-diag", "full-adam", *SAMPLED]
+    assert set(names) <= set(solvers.fitting(TowerObjective))
+
+
+@pytest.mark.parametrize("solver", EXACT.values(), ids=EXACT)
+def test_full_gradients_lead_to_the_minimum(solver):
+    f, _ = towers()
+    x, result = solved(solver, max_epochs=400, tol=1e-7)
+    assert f.value(x) == pytest.approx(result.objective)
+    assert result.objective < least() * (1 + 1e-3)
+    assert result.objective > least() * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("solver", SAMPLED.values(), ids=SAMPLED)
+def test_samples_descend_to_near_the_minimum(solver):
+    f, x = towers()
+    _, result = solved(solver, max_epochs=100, tol=0)
+    assert result.objective - least() < 0.2 * (f.value(x) - least())
+
+
+@pytest.mark.parametrize("kind", [solvers.OnlineGramians, solvers.BlockSampling])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_automatic_step_descends(kind, diagonal):
+    f, x = towers()
+    _, result = solved(kind(share=0.7, diagonal=diagonal), max_epochs=20, tol=0)
+    assert result.objective < 0.95 * f.value(x)
+
+
+@pytest.mark.parametrize("solver", [*EXACT.values(), *SAMPLED.values()], ids=[*EXACT, *SAMPLED])
+def test_a_seed_repeats(solver):
+    one, two, other = (solved(solver, seed=s, max_epochs=3, tol=0)[0] for s in (3, 3, 4))
+    assert torch.equal(one, two)
+    draws = isinstance(solver, (solvers.OnlineGramians, solvers.BlockSampling))
+    assert torch.equal(one, other) != draws
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        solvers.BlockSampling(step=1e6),
+        solvers.OnlineGramians(step=1e6),
+        solvers.FullAdam(step=1e6),
+    ],
+)
+def test_divergence_is_caught(solver):
+    f, x = towers()
+    found, result = solved(solver, max_epochs=50)
+    assert result.stop_reason == "diverged"
+    assert bool(found.isfinite().all())
+    assert result.objective <= f.value(x)
+
+
+def test_every_value_gradient_and_product_is_counted():
+    f, x = towers()
+    calls = {"value": 0, "value_and_gradient": 0, "product": 0}
+
+    def counted(name, function):
+        def wrapped(*arguments):
+            calls[name] += 1
+            return function(*arguments)
+
+        return wrapped
+
+    curvature = f.curvature
+    f.value, f.value_and_gradient = (counted(name, getattr(f, name)) for name in list(calls)[:2])
+    f.curvature = lambda at: counted("product", curvature(at))
+    _, result = minimise(solvers.GaussNewton(), f, x, budget=Budget(max_epochs=4, tol=0))
+    assert calls["product"] == result.history["products"][1:].sum() > 4
+    assert result.n_evaluations == f.n_terms * sum(calls.values())
+
+
+@pytest.mark.parametrize("name", ["sampling", "sogram"])
+def test_an_epoch_of_samples_counts_its_pairs_and_one_value(name):
+    f, _ = towers()
+    solver = solvers.find(name).__class__(share=0.5, step=1e-3)
+    _, result = solved(solver, max_epochs=3, tol=0)
+    of_step = int(np.ceil(0.5 * f.n_terms)) * (2 if name == "sogram" else 1)
+    assert np.diff(result.history["evaluations"]).tolist() == [2 * of_step + f.n_terms] * 3

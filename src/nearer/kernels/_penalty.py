@@ -44,7 +44,7 @@ def choose_penalty(course: Fit, build: Builder, solver: Solver, start: np.ndarra
     enough = -(-_ENOUGH_HELD_OUT // max(len(folds[0][1]), 1))
     splits = [(comparisons[train], comparisons[held]) for train, held in folds[:enough]]
     tol = max(course.run.budget.tol, _TOL)
-    trials = Trials(course.run, course.rng, lambda part, _, penalty: build(part, penalty), _error, tol=tol)
+    trials = Trials(course.run, course.rng, lambda part, _, penalty: build(part, penalty), _judge, tol=tol)
     path = trials.path(objective.loss, splits)
     course.run.enter("choosing trace_penalty", len(penalties) * len(splits))
     rule = StopRule(idle=_PATIENCE, enough=0.0)
@@ -70,8 +70,9 @@ def _penalties(objective: GramObjective, start: np.ndarray) -> list[float]:
     return [strongest * _FACTOR**power for power in range(1, _MOST_PENALTIES + 1)]
 
 
-def _error(X: np.ndarray, held: Comparisons) -> float:
-    """Return the share of held-out comparisons that do not hold; a tie counts half: at K = 0 all are ties."""
+def _judge(X: np.ndarray, held: Comparisons) -> tuple[float, float]:
+    """Return, twice, the share of held-out comparisons that fail; a tie counts half: at K = 0 all are ties."""
     near, far = compared_distances(X, held.indices)
     weights = None if held.weights is None else relative(held.weights)
-    return float(np.average((near > far) + 0.5 * (near == far), weights=weights))
+    error = float(np.average((near > far) + 0.5 * (near == far), weights=weights))
+    return error, error

@@ -56,8 +56,10 @@ class RelativeKernel(KernelModel, BaseEstimator):
         The stronger, the lower the rank. "auto" chooses it by cross-validation along a path with warm starts.
     max_rank : int, optional
         Largest rank of the kernel: the Gram matrix of points in this many dimensions.
-    solver : {"auto", "accelerated", "proximal"} or nearer.solvers.Solver
-        "auto" is "accelerated" if the problem is convex, and "proximal" if not.
+    solver : {"auto", "accelerated", "proximal", "ila"} or nearer.solvers.Solver
+        "auto" is "accelerated" if the problem is convex, and "proximal" if not. "ila" is for smooth convex problems: a
+        factor grows until a certificate says that no column is missing. With it, "gnmds" is minimised with its corner
+        rounded, as `loss_` says.
     init : "auto" or array of shape (n_objects, n_objects)
         Kernel to begin with; "auto" is zero, or equal distances if the loss has a pole at zero, like "soe" (random
         points with `max_rank`). Only a problem that is not convex depends on it.
@@ -183,11 +185,17 @@ class RelativeKernel(KernelModel, BaseEstimator):
     # -- inside -------------------------------------------------------------------------------------------------
 
     def _objective(self, comparisons: Comparisons, penalty: float) -> GramObjective:
-        return GramObjective(comparisons, find_loss(self.loss), trace_penalty=penalty, max_rank=self.max_rank)
+        return GramObjective(comparisons, self._loss(), trace_penalty=penalty, max_rank=self.max_rank)
+
+    def _loss(self) -> Loss:
+        """Return the loss to minimise: without a kink if the solver needs that."""
+        solver = find_solver(self.solver, automatic=find_solver("proximal"))
+        loss = find_loss(self.loss)
+        return loss.rounded() if "smoothness" in solver.requires else loss
 
     def _choose(self, course: Fit, start: np.ndarray) -> Choice:
         if self.trace_penalty != "auto":
-            return Choice(find_loss(self.loss), float(self.trace_penalty), start)
+            return Choice(self._loss(), float(self.trace_penalty), start)
         solver = self._solver(self._objective(course.comparisons, 0.0))
         return choose_penalty(course, self._objective, solver, start)
 

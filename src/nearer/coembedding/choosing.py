@@ -1,0 +1,53 @@
+"""Choose the strength of the trace penalty by cross-validation, along a path from strong to weak with warm starts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nearer.coembedding.terms import Terms
+from nearer.losses.margins import MarginLoss
+from nearer.solvers import ILA, Run
+from nearer.solvers.certificate import strongest_penalty
+from nearer.solvers.path import LEAST_COMPARISONS, Choice, StopRule, Trials
+
+#: factor between two strengths of the path, and the most of them; the path starts where only C = 0 is left
+_FACTOR, _MOST = 0.4, 14
+#: this one of them is used if there are too few terms to hold some out
+_DEFAULT = 4
+_N_FOLDS = 5
+_ENOUGH_HELD_OUT = 5000  # terms; with fewer, several folds are averaged
+_PATIENCE = 2  # weaker penalties in a row without a lower held-out loss that end the path
+_TOL = 1e-2  # of the fits along the path, unless the user's is looser
+
+
+def choose_beta(terms: Terms, loss: MarginLoss, solver: ILA, run: Run, rng: np.random.Generator) -> Choice:
+    """Return the strength with the lowest held-out loss on a path, within half of the budget."""
+    objective = terms.objective(loss, 0.0)
+    start = np.zeros((terms.rows.shape[1], 1))
+    strongest = strongest_penalty(objective, len(start), rng)
+    strengths = [(strongest if strongest > 0 else 1.0) * _FACTOR**power for power in range(1, _MOST + 1)]
+    default = Choice(loss, strengths[_DEFAULT - 1], start)
+    splits = _splits(terms, rng)
+    if not splits:
+        return default
+    run.enter("choosing beta", len(strengths) * len(splits))
+    trials = Trials(
+        run,
+        rng,
+        lambda part, loss, strength: part.objective(loss, strength),
+        lambda Q, held: (held.error(Q), held.objective(loss, 0.0).value(Q)),
+        tol=max(run.budget.tol, _TOL),
+    )
+    path = trials.path(loss, splits)
+    rule = StopRule(idle=_PATIENCE)
+    work = lambda: path.walk(strengths, [start] * len(splits), solver, rule)  # noqa: E731
+    return trials.choose(default, work, terms, gain=0.0)
+
+
+def _splits(terms: Terms, rng: np.random.Generator) -> list:
+    """Return the splits to judge strengths on; none if that would leave too little of either part."""
+    if len(terms) < LEAST_COMPARISONS:
+        return []
+    splits = [split for split in terms.splits(_N_FOLDS, rng) if all(len(part) for part in split)]
+    enough = -(-_ENOUGH_HELD_OUT // max(len(splits[0][1]), 1)) if splits else 0
+    return splits[: max(enough, 1)]

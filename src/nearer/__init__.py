@@ -17,8 +17,10 @@ from nearer.registry import ESTIMATORS
 
 if TYPE_CHECKING:
     from nearer import active, datasets, losses, metrics, plotting, solvers
+    from nearer.coembedding.metric import MetricLearner
     from nearer.comparisons import Comparisons
     from nearer.features import FeatureMap
+    from nearer.interactions import Interactions
     from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from nearer.pairwise.learner import PairwiseLearner
     from nearer.saving import load, save
     from nearer.selection import DimensionChoice, choose_dimension
+    from nearer.towers.two_tower import TwoTower
 
     __version__: str
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {row.name: row.module for row in ESTIMATORS if row.at_root} | {
     "Comparisons": "nearer.comparisons",
     "DimensionChoice": "nearer.selection",
+    "Interactions": "nearer.interactions",
     "choose_dimension": "nearer.selection",
     "save": "nearer.saving",
     "load": "nearer.saving",

@@ -115,10 +115,15 @@ class Fit:
 
     def no_run(self, objective: Objective, x: np.ndarray, reason: str) -> Result:
         """Return the result of a fit that was ended before its solver began."""
-        part = self.run.part()
-        part.stop_reason, part.evaluations = reason, self.run.evaluations
-        part.best_value = objective.value(objective.start(x))
-        return part.result()
+        return no_run(self.run, objective, x, reason)
+
+
+def no_run(run: Run, objective: Objective, x: Any, reason: str) -> Result:
+    """Return the result of a fit that was ended before its solver began."""
+    part = run.part()
+    part.stop_reason, part.evaluations = reason, run.evaluations
+    part.best_value = objective.value(objective.start(x))
+    return part.result()
 
 
 @contextmanager

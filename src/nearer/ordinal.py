@@ -74,7 +74,7 @@ class OrdinalEmbedding(BaseEstimator):
     l2 : float or "auto"
         Strength of the L2 term. "auto" walks from strong to weak until the error on held-out comparisons turns.
     effort : {"quick", "normal", "thorough"}
-        How carefully to choose. "thorough" tries every halving of the strength on up to five splits, "quick" every
+        How carefully to choose. "thorough" tries every halving of the strength on up to six splits, "quick" every
         fourth on one split and, for loss="auto", "soe" alone. "normal" is thorough for fewer than 1,000 objects and up
         to 50,000 comparisons, and above like quick with one more loss.
     solver : str or nearer.solvers.Solver

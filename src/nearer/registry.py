@@ -71,6 +71,25 @@ ESTIMATORS = (
         },
     ),
     Registration(
+        "TwoTower",
+        "nearer.towers.two_tower",
+        "two towers over all pairs of two sets, from who was seen with what",
+        "towers.md",
+        "towers",
+        {
+            "n_components": "dim",
+            "loss": "loss",
+            "solver": "solver",
+            "l2": "l2",
+            "omega": "omega",
+            "hidden": "hidden",
+            "inputs": "inputs",
+            "validation": "validation",
+            "device": "device",
+            **_BUDGET,
+        },
+    ),
+    Registration(
         "AUCClassifier",
         "nearer.pairwise.auc",
         "scores that rank the rows of one class above those of the other",
@@ -81,6 +100,12 @@ ESTIMATORS = (
         "nearer.pairwise.learner",
         "scores, rankings and distances from pairs of rows",
         "pairwise.md",
+    ),
+    Registration(
+        "MetricLearner",
+        "nearer.coembedding.metric",
+        "a Mahalanobis distance from similarities, comparisons, labels or pairs",
+        "metric.md",
     ),
     Registration(
         "FeatureMap",
@@ -102,6 +127,7 @@ PARTS = {
     "losses": "nearer.losses",
     "pairwise": "nearer.pairwise._saved",
     "solvers": "nearer.solvers",
+    "towers": "nearer.towers._saved",
 }
 
 

@@ -129,3 +129,24 @@ def fitted(tmp_path_factory, named_answers):
     result = CliRunner().invoke(app, arguments.split())
     assert result.exit_code == 0, result.output
     return folder
+
+
+@pytest.fixture(scope="session")
+def clicked(tmp_path_factory):
+    """A folder with clicks of named users on items, later clicks, ratings with ids, and towers fitted to the clicks."""
+    pytest.importorskip("torch")
+    from nearer import Interactions
+    from nearer.datasets import planted_interactions
+
+    folder = tmp_path_factory.mktemp("clicked")
+    planted, _, _ = planted_interactions(60, 40, 3, 900, random_state=0)
+    named = Interactions([f"u{i}" for i in planted.left], [f"i{i}" for i in planted.right])
+    clicks, later = named.split(0.2, random_state=0)
+    clicks.write(folder / "clicks.csv")
+    later.write(folder / "clicks-later.csv")
+    rated = (f"{i + 1},{j + 1},{1 + (i + j) % 5}" for i, j in zip(planted.left, planted.right, strict=True))
+    (folder / "ratings.csv").write_text("userId,movieId,rating\n" + "\n".join(rated) + "\n")
+    arguments = f"fit {folder}/clicks.csv --model towers --hidden none --dim 8 --max-epochs 60 --test-size 0"
+    result = CliRunner().invoke(app, [*arguments.split(), "--out", str(folder / "towers.nearer")])
+    assert result.exit_code == 0, result.output
+    return folder

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,12 @@ def test_help_shows_the_examples(run, command):
 
 
 @pytest.mark.parametrize("example", [line for lines in EXAMPLES.values() for line in lines])
-def test_every_example_runs(run, tmp_path, named_answers, example):
+def test_every_example_runs(run, tmp_path, named_answers, request, example):
     (tmp_path / "answers.csv").write_text(named_answers)
+    if "towers" in example:
+        for name in ("clicks.csv", "clicks-later.csv", "ratings.csv", "towers.nearer"):
+            shutil.copy(request.getfixturevalue("clicked") / name, tmp_path)
+    (tmp_path / "names.txt").write_text("u3\nu5\n")
     (tmp_path / "questions.csv").write_text("anchor,a,b\nthing1,thing2,thing3\n")
     labels = "\n".join(f"thing{number},{number % 3}" for number in range(12))
     (tmp_path / "labels.csv").write_text(f"object,label\n{labels}\n")
@@ -92,8 +97,8 @@ def test_commands_of_the_documentation_have_the_options_that_they_show(line):
 def test_fit_help_names_every_loss_and_solver(run):
     from nearer.cli._fit_options import LossName, SolverName
 
-    assert {loss.value for loss in LossName} == {*LOSSES, "auto"}
-    assert {solver.value for solver in SolverName} == {*fitting(PointObjective), "auto"}
+    assert {loss.value for loss in LossName} == {*LOSSES, "auto", "logistic", "square"}
+    assert {solver.value for solver in SolverName} >= {*fitting(PointObjective), "auto"}
     shown = "".join(run("fit --help").stdout.replace("│", "").split())
     for choices in (LossName, SolverName):
         assert ",".join(choices) in shown

@@ -136,7 +136,7 @@ def test_the_defaults_of_the_help_are_the_estimators(run):
     assert command["tol"] == nearer.RelativeKernel().tol
     shown = " ".join(run("fit --help").stdout.replace("│", "").split())
     embedding, kernel = nearer.OrdinalEmbedding(), nearer.RelativeKernel()
-    assert f"[default: ({embedding.loss}, or {kernel.loss} for a kernel)]" in shown
+    assert f"[default: ({embedding.loss}, {kernel.loss} for a kernel, " in shown
     assert f"[default: ({kernel.trace_penalty}, or {online['trace_penalty']:g} online)]" in shown
 
 

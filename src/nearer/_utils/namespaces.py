@@ -21,3 +21,24 @@ def namespace(x: Any) -> Any:
     if torch is not None and isinstance(x, torch.Tensor):
         return torch
     return np
+
+
+def as_like(array: np.ndarray, like: Any, *, whole: bool = False) -> Any:
+    """Return an array of numbers as the type, precision and device of another; whole numbers keep their precision.
+
+    >>> as_like(np.ones(1), np.zeros(1, np.float32)).dtype
+    dtype('float32')
+    """
+    if namespace(like) is np:
+        return array if whole else array.astype(like.dtype)
+    found = namespace(like).from_numpy(array)
+    return found.to(like.device) if whole else found.to(like.device, like.dtype)
+
+
+def to_numpy(array: Any) -> np.ndarray:
+    """Return a copy of an array or tensor as a numpy array.
+
+    >>> to_numpy(np.ones(1))
+    array([1.])
+    """
+    return array.copy() if namespace(array) is np else array.detach().cpu().numpy().copy()

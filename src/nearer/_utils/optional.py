@@ -21,7 +21,7 @@ def optional(package: str, purpose: str, install: str | None = None) -> ModuleTy
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
-        if error.name is not None and error.name.partition(".")[0] != package:
+        if error.name is not None and error.name.partition(".")[0] != package.partition(".")[0]:
             raise  # it is installed but lacks one of its own dependencies: its message says which
         raise ModuleNotFoundError(
             f"{purpose} needs the package {package!r}; run: pip install {install or package}", name=package

@@ -19,6 +19,7 @@ import os
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -116,7 +117,9 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pool but not its t
 
 
 def in_threads(jobs: Sequence[Callable[[], T]], n_jobs: int) -> list[T]:
-    """Run the jobs on up to `n_jobs` threads and return their results in order; a job must not call this again.
+    """Run the jobs on up to `n_jobs` threads, this one included, and return their results in order.
+
+    A job must not call this again.
 
     All jobs end before the first exception among them is raised. Ctrl-C reaches them as if they ran in this thread.
 
@@ -125,24 +128,32 @@ def in_threads(jobs: Sequence[Callable[[], T]], n_jobs: int) -> list[T]:
     """
     if len(jobs) == 1:
         return [jobs[0]()]
-    if n_jobs == 1:
-        return _one_by_one(jobs)
-    futures = [_pool(n_jobs).submit(copy_context().run, job) for job in jobs]
-    wait(futures)
-    return [future.result() for future in futures]
+    todo, results, failures = deque(enumerate(jobs)), dict[int, T](), dict[int, Exception]()
 
+    def work() -> None:
+        while todo:
+            try:
+                at, job = todo.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            try:
+                results[at] = job()
+            except Exception as error:  # the other jobs do not depend on it
+                failures[at] = error
 
-def _one_by_one(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """Run the jobs as threads would: the others do not depend on one that fails."""
-    results, failure = [], None
-    for job in jobs:
-        try:
-            results.append(job())
-        except Exception as error:
-            failure = failure or error
-    if failure is not None:
-        raise failure
-    return results
+    # this thread works too: a gradient may take as long as it takes to wake another one
+    helpers = [_pool(n_jobs - 1).submit(copy_context().run, work) for _ in range(min(n_jobs, len(jobs)) - 1)]
+    try:
+        work()
+    finally:
+        todo.clear()
+        wait([helper for helper in helpers if not helper.cancel()])
+    for helper in helpers:
+        if not helper.cancelled():
+            helper.result()  # raises what is not an Exception, such as KeyboardInterrupt
+    if failures:
+        raise failures[min(failures)]
+    return [results[at] for at in range(len(jobs))]
 
 
 def available_cores() -> int:

@@ -25,9 +25,11 @@ from nearer.cli._wording import in_options
 from nearer.cli.convert import convert
 from nearer.cli.demo import demo
 from nearer.cli.evaluate import evaluate
+from nearer.cli.export import export
 from nearer.cli.fit import fit
 from nearer.cli.plot import plot
 from nearer.cli.predict import predict
+from nearer.cli.recommend import recommend
 from nearer.cli.simulate import simulate
 from nearer.errors import InputError
 
@@ -111,6 +113,8 @@ def sentence(error: Exception) -> str | None:
         return f"out of memory ({error})" if str(error) else "out of memory"
     if isinstance(error, ValueError):
         return str(error) or None
+    if isinstance(error, ModuleNotFoundError) and "run: pip install" in str(error):
+        return str(error)  # an extra that was not installed
     return _usage(error)
 
 
@@ -159,7 +163,7 @@ def _root(
     """
 
 
-for _command in (fit, evaluate, predict, plot, simulate, convert, demo):
+for _command in (fit, evaluate, predict, recommend, export, plot, simulate, convert, demo):
     app.command(epilog=examples(_command.__name__))(_command)
 
 

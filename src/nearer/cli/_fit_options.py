@@ -19,7 +19,7 @@ DEFAULT_MODEL = ModelKind("embedding")
 
 
 class LossName(StrEnum):
-    """The names of `nearer.losses.LOSSES`, which would take a second to import, and "auto"."""
+    """The names of `nearer.losses.LOSSES`, which would take a second to import, "auto", and the losses of towers."""
 
     gnmds = "gnmds"
     ckl = "ckl"
@@ -28,6 +28,8 @@ class LossName(StrEnum):
     soe = "soe"
     robust_soe = "robust-soe"
     auto = "auto"
+    logistic = "logistic"
+    square = "square"
 
 
 class EffortName(StrEnum):
@@ -39,7 +41,7 @@ class EffortName(StrEnum):
 
 
 class SolverName(StrEnum):
-    """The names in `nearer.solvers.SOLVERS` that fit an embedding, and "auto"."""
+    """The names in `nearer.solvers.SOLVERS` that fit an embedding or towers, and "auto"."""
 
     auto = "auto"
     svrg_sbb = "svrg-sbb"
@@ -50,6 +52,17 @@ class SolverName(StrEnum):
     adam = "adam"
     batch = "batch"
     lbfgs = "lbfgs"
+    newton = "newton"
+    gd = "gd"
+    gd_diag = "gd-diag"
+    full_adam = "full-adam"
+    noisy_adam = "noisy-adam"
+    als = "als"
+    sogram = "sogram"
+    sogram_diag = "sogram-diag"
+    sampling = "sampling"
+    sampling_diag = "sampling-diag"
+    sg = "sg"
 
 
 class UpdateName(StrEnum):
@@ -68,8 +81,10 @@ class StepName(StrEnum):
     inverse_root = "1/sqrt(j)"
 
 
-_budget = partial(typer.Option, rich_help_panel="Budget (embeddings and kernels)")
+_budget = partial(typer.Option, rich_help_panel="Budget (not for online kernels)")
 _embeddings = partial(typer.Option, rich_help_panel="Embeddings")
+_towers = partial(typer.Option, rich_help_panel="Towers (--model towers)", show_default=False)
+_both = partial(typer.Option, rich_help_panel="Embeddings and towers")
 _kernels = partial(typer.Option, rich_help_panel="Kernels")
 _online = partial(typer.Option, rich_help_panel="Online learning (--model online)")
 
@@ -77,7 +92,8 @@ WhichModel = Annotated[
     ModelKind,
     typer.Option(
         "--model",
-        help="embedding: points; kernel: a kernel of any rank; online: such a kernel, learned one answer at a time.",
+        help="embedding: points; kernel: a kernel of any rank; online: such a kernel, learned one answer at a time; "
+        "towers: users and items, or any other two sets, from a file of pairs.",
     ),
 ]
 WhichLoss = Annotated[
@@ -85,14 +101,25 @@ WhichLoss = Annotated[
     typer.Option(
         "--loss",
         metavar="<loss>",
-        show_default="auto, or ste for a kernel",
-        help=f"{', '.join(LossName)} (chosen on held-out answers). Not for online kernels.",
+        show_default="auto, ste for a kernel, logistic for towers",
+        help=f"{', '.join(LossName)}. The last two are for towers; auto chooses on held-out answers. Not for online "
+        "kernels.",
     ),
 ]
 WhichSolver = Annotated[
-    SolverName, _embeddings("--solver", metavar="<solver>", help=f"{', '.join(SolverName)}.")
+    SolverName,
+    _both(
+        "--solver", metavar="<solver>", help=f"{', '.join(SolverName)}. Those from newton on are for towers."
+    ),
 ]
-L2 = Annotated[str, _embeddings("--l2", help="Strength of the L2 term; auto: chosen on held-out answers.")]
+L2 = Annotated[
+    str,
+    _both(
+        "--l2",
+        show_default="auto, or 0.3 for towers",
+        help="Strength of the L2 term; auto: chosen on held-out answers (not for towers: see --search).",
+    ),
+]
 Restarts = Annotated[
     int, _embeddings("--restarts", min=1, help="Fit from this many different starts and keep the best.")
 ]
@@ -142,6 +169,50 @@ Start = Annotated[
     Path | None,
     _online(
         "--start", show_default=False, help="Continue with this online model; new objects are added to it."
+    ),
+]
+Omega = Annotated[
+    float | None, _towers("--omega", help="Weight of a pair that was not observed; 0.06 by default.")
+]
+Hidden = Annotated[
+    str | None,
+    _towers(
+        "--hidden",
+        metavar="<widths>",
+        help="Widths of the hidden layers, 256,256 by default; none makes linear towers (matrix factorisation).",
+    ),
+]
+Inputs = Annotated[
+    str | None,
+    _towers(
+        "--inputs",
+        metavar="<inputs>",
+        help="What the towers see: ids, history or ids+history; one for both, or left,right. history,ids by default.",
+    ),
+]
+Validation = Annotated[
+    float | None,
+    _towers(
+        "--validation", help="Hold out this share of the training pairs, and keep the best epoch on them."
+    ),
+]
+Device = Annotated[str | None, _towers("--device", help="Where to compute: cpu (default) or cuda.")]
+LeftFeatures = Annotated[
+    Path | None,
+    _towers(
+        "--left-features",
+        help="Features of the users: csv, tsv or parquet with names in the first column. Text becomes categories.",
+    ),
+]
+RightFeatures = Annotated[
+    Path | None, _towers("--right-features", help="Features of the items, in the same form.")
+]
+Search = Annotated[
+    float | None,
+    _towers(
+        "--search",
+        metavar="<seconds>",
+        help="Choose inputs, widths, omega, l2 and epochs on held-out pairs within this time.",
     ),
 ]
 MaxEpochs = Annotated[

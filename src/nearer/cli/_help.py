@@ -16,10 +16,21 @@ EXAMPLES = {
         "nearer fit answers.csv --model kernel --trace-penalty 0.01 --out kernel.nearer",
         "nearer fit answers.csv --model online --out online.nearer",
         "nearer fit more-answers.csv --start online.nearer",
+        "nearer fit clicks.csv --model towers --max-epochs 200 --out towers.nearer",
+        "nearer fit ratings.csv --model towers --ids names --at-least 4 --hidden none --out towers.nearer",
     ],
     "evaluate": [
         "nearer evaluate model.nearer answers.csv",
         "nearer evaluate model.nearer answers.csv --json",
+        "nearer evaluate towers.nearer clicks-later.csv",
+    ],
+    "recommend": [
+        "nearer recommend towers.nearer --k 10 --out top.csv",
+        "nearer recommend towers.nearer --rows names.txt --include-seen",
+    ],
+    "export": [
+        "nearer export towers.nearer embeddings.parquet",
+        "nearer export towers.nearer embeddings.npz",
     ],
     "predict": [
         "nearer predict model.nearer questions.csv",

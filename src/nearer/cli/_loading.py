@@ -15,15 +15,42 @@ if TYPE_CHECKING:
     from nearer._fitting import Model
     from nearer.comparisons import Comparisons
     from nearer.kernels.online import OnlineKernel
+    from nearer.towers.two_tower import TwoTower
 
 
-def load_model(path: Path) -> Model:
-    """Return the embedding or kernel in a file; refuse another estimator."""
+def load_any(path: Path) -> Any:
+    """Return the embedding, kernel or towers in a file; refuse another estimator."""
     from nearer.saving import load
 
     estimator = load(path)
     if BY_NAME[type(estimator).__name__].model is None:
         raise InputError(f"{path}: this is a {type(estimator).__name__}, not a model that `nearer fit` wrote")
+    return estimator
+
+
+def is_towers(estimator: Any) -> bool:
+    """Return whether a model has two towers, without the import of torch."""
+    return type(estimator).__name__ == "TwoTower"
+
+
+def load_model(path: Path) -> Model:
+    """Return the embedding or kernel in a file; refuse another estimator."""
+    estimator = load_any(path)
+    if is_towers(estimator):
+        raise InputError(
+            f"{path}: this is a TwoTower, which answers no questions about a single set of objects: use nearer "
+            "recommend, evaluate or export"
+        )
+    return estimator
+
+
+def load_towers(path: Path) -> TwoTower:
+    """Return the towers in a file; refuse another estimator."""
+    estimator = load_any(path)
+    if not is_towers(estimator):
+        raise InputError(
+            f"{path}: this is a {type(estimator).__name__}, not two towers: fit some with nearer fit --model towers"
+        )
     return estimator
 
 

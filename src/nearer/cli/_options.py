@@ -38,6 +38,22 @@ class Coding(StrEnum):
     object = "object"
 
 
+class IdsAre(StrEnum):
+    """What whole numbers in a file of pairs are."""
+
+    indices = "indices"
+    names = "names"
+
+
+class Repeated(StrEnum):
+    """What to do with a pair that occurs again."""
+
+    sum = "sum"
+    last = "last"
+    refuse = "refuse"
+
+
+_pairs = partial(typer.Option, rich_help_panel="Reading pairs (towers)", show_default=False)
 _reading = partial(typer.Option, rich_help_panel="Reading", show_default=False)
 AnswersFile = Annotated[
     Path,
@@ -45,7 +61,8 @@ AnswersFile = Annotated[
         metavar="ANSWERS",
         show_default=False,
         help="csv, tsv, parquet, jsonl or npz. Columns: anchor, near, far; near_a, near_b, far_a, far_b; "
-        "anchor, a, b, response; a, b, odd; or a, b, c, odd. Objects are indices from 0, or names.",
+        "anchor, a, b, response; a, b, odd; or a, b, c, odd. Objects are indices from 0, or names. "
+        "For towers: user, item and the like, with a weight or rating and a time if there are any.",
     ),
 ]
 ModelFile = Annotated[
@@ -109,17 +126,46 @@ ZeroMeans = Annotated[
     ),
 ]
 
+LeftColumn = Annotated[
+    str | None, _pairs("--left", metavar="<column>", help="Column of the users, or its position from 0.")
+]
+RightColumn = Annotated[
+    str | None, _pairs("--right", metavar="<column>", help="Column of the items, or its position from 0.")
+]
+WeightColumn = Annotated[
+    str | None, _pairs("--weight", metavar="<column>", help="Column of counts or ratings.")
+]
+TimeColumn = Annotated[str | None, _pairs("--time", metavar="<column>", help="Column of times.")]
+WhatIds = Annotated[
+    IdsAre | None, _pairs("--ids", help="Whether whole numbers are indices from 0, or names such as ids.")
+]
+RepeatedPairs = Annotated[
+    Repeated | None,
+    _pairs("--duplicates", help="A pair given again: add its weights, keep the latest, or refuse the file."),
+]
+AtLeast = Annotated[
+    float | None, _pairs("--at-least", help="Keep only pairs with this weight or rating; each counts once.")
+]
+#: the options for reading that only files of answers have, and those that only files of pairs have
+FOR_ANSWERS = ("columns", "coding", "zero", "codes", "first_index")
+FOR_PAIRS = ("left", "right", "weight", "time_column", "ids", "duplicates", "at_least")
+
+
+def typed_options(context: typer.Context) -> dict[str, str]:
+    """Return the options that the user typed, by the names of their parameters."""
+    return {
+        parameter.name or "": parameter.opts[0]
+        for parameter in context.command.params
+        if getattr(context.get_parameter_source(parameter.name or ""), "name", "") == "COMMANDLINE"
+    }
+
 
 def refuse_idle(context: typer.Context, *rules: tuple[bool, Collection[str], str]) -> None:
     """Refuse options that were typed but would have no effect.
 
     A rule is: whether its options have no effect, the names of their parameters, and the advice for the error.
     """
-    typed = {
-        parameter.name: parameter.opts[0]
-        for parameter in context.command.params
-        if getattr(context.get_parameter_source(parameter.name or ""), "name", "") == "COMMANDLINE"
-    }
+    typed = typed_options(context)
     for idle, names, advice in rules:
         option = next((typed[name] for name in names if name in typed), None)
         if idle and option is not None:

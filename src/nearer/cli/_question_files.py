@@ -85,14 +85,14 @@ def _read_text(
     import pyarrow as pa
 
     from nearer.comparisons import Comparisons
-    from nearer.comparisons.files.assembling import Wanted
+    from nearer.comparisons.files.columns import Wanted
     from nearer.comparisons.files.csv import CsvSource
 
     wanted = Wanted(**about_model(estimator), first_index=first_index)
     if columns is None and header is not False:
         columns = shown_columns(_first_row(path))
     source = CsvSource(path, columns, header, wanted)
-    check_kind(estimator, path, named=not source.numeric)
+    check_kind(estimator, path, named=not source.numeric[0])
     source.layout = _asked(source.layout, path)
     assembler = source.assembler()
     try:

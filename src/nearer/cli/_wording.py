@@ -14,10 +14,14 @@ _RENAMED = {
     "n_jobs": "jobs",
     "max_rank": "rank",
     "random_state": "seed",
+    "seconds": "search",
 }
 #: settings of the commands that read any table, and what stands for a value to fill in
 _READING = frozenset(("columns", "codes", "coding", "zero", "first_index", "invalid", "header"))
-_TO_FILL_IN = {"columns": "COLUMN", "codes": "CODE"}
+_TO_FILL_IN = {
+    **dict.fromkeys(("columns", "left", "right", "weight", "time"), "COLUMN"),
+    **{"codes": "CODE", "at_least": "NUMBER"},
+}
 
 
 def in_options(message: object, options: Collection[str]) -> str:
@@ -71,7 +75,7 @@ def _typed(setting: Suggestion) -> str:
     >>> _typed(Suggestion("columns", {"anchor": 0, "response": "my choice", "a": ...}))
     'anchor=0,response=my choice,a=COLUMN'
     """
-    if not isinstance(setting.value, Mapping):
-        return str(setting.value)
     blank = _TO_FILL_IN.get(setting.name, "...")
+    if not isinstance(setting.value, Mapping):
+        return blank if setting.value is ... else str(setting.value)
     return ",".join(f"{part}={blank if entry is ... else entry}" for part, entry in setting.value.items())

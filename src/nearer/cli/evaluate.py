@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import typer
+
 from nearer._utils.text import counted
 from nearer.cli import _options as options
-from nearer.cli._loading import load_model, read_about
+from nearer.cli._loading import is_towers, load_any, read_about
 from nearer.cli._output import left_out, percent, show
 from nearer.errors import InputError
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(
+    context: typer.Context,
     model: options.ModelFile,
     answers: options.AnswersFile,
     columns: options.Columns = None,
@@ -26,12 +29,30 @@ def evaluate(
     codes: options.ResponseCodes = None,
     first_index: options.FirstIndex = None,
     invalid: options.InvalidRows = options.Invalid.error,
+    left: options.LeftColumn = None,
+    right: options.RightColumn = None,
+    weight: options.WeightColumn = None,
+    time_column: options.TimeColumn = None,
+    ids: options.WhatIds = None,
+    duplicates: options.RepeatedPairs = None,
+    at_least: options.AtLeast = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Score a saved model on answers: the fraction it predicts correctly."""
+    """Score a saved model: the fraction of answers it predicts correctly, or how well towers rank held-out pairs."""
     from nearer._fitting import warn_of_chance
 
-    estimator = load_model(model)
+    estimator = load_any(model)
+    towers = is_towers(estimator)
+    options.refuse_idle(
+        context,
+        (towers, options.FOR_ANSWERS, f"is for answers to questions, but {model} has towers: leave it out"),
+        (not towers, options.FOR_PAIRS, f"is for pairs, but {model} has no towers: leave it out"),
+    )
+    if towers:
+        from nearer.cli._towers import evaluate_towers
+
+        evaluate_towers(estimator, context, answers, as_json=as_json)
+        return
     read = partial(options.read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     comparisons = read_about(estimator, answers, read)
     if not len(comparisons):

@@ -55,7 +55,13 @@ def fit(
     ] = None,
     model: settings.WhichModel = settings.DEFAULT_MODEL,
     dim: Annotated[
-        int, typer.Option("--dim", min=1, help="Dimensions of the map, also of one drawn from a kernel.")
+        int,
+        typer.Option(
+            "--dim",
+            min=1,
+            show_default="2, or 128 for towers",
+            help="Dimensions of the map, also of one drawn from a kernel, or of the embeddings of towers.",
+        ),
     ] = 2,
     loss: settings.WhichLoss = None,
     test_size: Annotated[
@@ -64,7 +70,7 @@ def fit(
             "--test-size",
             min=0.0,
             max=0.9,
-            show_default=f"{_HELD_OUT}, or 0 with --start",
+            show_default=f"{_HELD_OUT}, 0.1 for towers, 0 with --start",
             help="Share held out for the score; 0 fits to all.",
         ),
     ] = None,
@@ -80,6 +86,14 @@ def fit(
     step: settings.WhichStep = settings.StepName.constant,
     max_step: settings.MaxStep = None,
     passes: settings.Passes = 1,
+    omega: settings.Omega = None,
+    hidden: settings.Hidden = None,
+    inputs: settings.Inputs = None,
+    validation: settings.Validation = None,
+    device: settings.Device = None,
+    left_features: settings.LeftFeatures = None,
+    right_features: settings.RightFeatures = None,
+    search: settings.Search = None,
     max_epochs: settings.MaxEpochs = None,
     max_seconds: settings.MaxSeconds = None,
     tol: settings.Tol = 1e-3,
@@ -90,11 +104,18 @@ def fit(
     codes: options.ResponseCodes = None,
     first_index: options.FirstIndex = None,
     invalid: options.InvalidRows = options.Invalid.error,
+    left: options.LeftColumn = None,
+    right: options.RightColumn = None,
+    weight: options.WeightColumn = None,
+    time_column: options.TimeColumn = None,
+    ids: options.WhatIds = None,
+    duplicates: options.RepeatedPairs = None,
+    at_least: options.AtLeast = None,
     force: options.Force = False,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a map or a kernel to answers, score it on a held-out part and save it.
+    """Fit a map or a kernel to answers, or towers to pairs; score it on a held-out part and save it.
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
@@ -104,8 +125,14 @@ def fit(
 
     _check_settings(context, model, start)
     out = output_file(out or start, "model.nearer", force=force)
-    check_outputs([out, report], inputs=[answers])
+    features = [path for path in (left_features, right_features) if path is not None]
+    check_outputs([out, report], inputs=[answers, *features])
     check_page(report)
+    if model == "towers":
+        from nearer.cli._towers import fit_towers
+
+        fit_towers(context, answers, out, as_json=as_json)
+        return
     read = partial(options.read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     n_new = 0
     if start is not None:
@@ -141,7 +168,16 @@ def _check_settings(context: typer.Context, model: str, start: Path | None) -> N
     for name, row in BY_MODEL.items():
         for option in row.options.values():
             models_with.setdefault(option, []).append(name)
-    del models_with["dim"]  # every model is drawn in this many dimensions
+    del models_with["dim"]  # every model has this option
+    for_towers, for_answers = (
+        (*options.FOR_PAIRS, "left_features", "right_features", "search"),
+        (*options.FOR_ANSWERS, "report", "start"),
+    )
+    options.refuse_idle(
+        context,
+        (model != "towers", for_towers, f"is for --model towers, not {model}: leave it out"),
+        (model == "towers", for_answers, "is for answers to questions, not for --model towers: leave it out"),
+    )
     if start is not None:
         settled = [*models_with, *(["model"] if model != "online" else [])]
         options.refuse_idle(

@@ -50,7 +50,7 @@ def predict(
     from nearer.cli._question_files import read_questions
 
     check_outputs([out], inputs=[model, questions])
-    write = None if out is None else _writer(out)
+    write = None if out is None else table_writer(out)
     estimator = load_model(model)
     asked = read_questions(questions, estimator, parse_columns(columns), header, first_index)
     answers = _answers(estimator, asked)
@@ -93,7 +93,7 @@ def _with_answers(table: pa.Table, answers: dict[str, list[Any]]) -> pa.Table:
     return table
 
 
-def _writer(out: Path) -> Callable[[pa.Table, Path], object]:
+def table_writer(out: Path) -> Callable[[pa.Table, Path], object]:
     """Return the function that writes a table, by the ending of the file name."""
     from pyarrow import parquet
 
@@ -104,7 +104,7 @@ def _writer(out: Path) -> Callable[[pa.Table, Path], object]:
         ".parquet": parquet.write_table,
     }
     if out.suffix.lower() not in endings:
-        raise InputError(f"{out}: give predictions a name that ends with one of {', '.join(endings)}")
+        raise InputError(f"{out}: give the table a name that ends with one of {', '.join(endings)}")
     return endings[out.suffix.lower()]
 
 

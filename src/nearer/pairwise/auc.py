@@ -55,7 +55,7 @@ class AUCClassifier(ClassifierMixin, PairwiseModel):
     Parameters
     ----------
     loss : str or MarginLoss
-        Of the difference of two scores: "hinge", "square", "squared-hinge" or "logistic".
+        Of the difference of two scores: "hinge", "square", "squared-hinge", "smooth-hinge" or "logistic".
     solver : {"adadsg", "dsgd", "olp", "opauc", "solam", "exact"} or solver object
         "opauc" and "solam" are for the square loss. "exact" finds the minimum, up to about 10^5 rows.
     model : "linear", "rff" or any other model of `PairwiseLearner`

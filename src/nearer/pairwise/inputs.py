@@ -32,11 +32,11 @@ def checked_data(
     X, y = _validated(estimator, X, y, reset)
     X = finite_rows(X)
     if learned:
-        _check_scale(X)
+        check_sizes(X)
     return X, y
 
 
-def _check_scale(X: Any) -> None:
+def check_sizes(X: Any) -> None:
     """Refuse numbers whose squares are infinite, or all of which are so small that their squares are zero."""
     numbers = X if isinstance(X, np.ndarray) else X.data[None, :]
     with np.errstate(over="ignore", under="ignore"):

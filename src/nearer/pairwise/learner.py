@@ -53,8 +53,8 @@ class PairwiseLearner(PairwiseModel):
     Parameters
     ----------
     loss : str or MarginLoss
-        Of a pair's margin, which should be 1 or more: "hinge", "square", "squared-hinge" or "logistic". The margin
-        is the difference of two scores, or by how much a distance is on the right side of a threshold.
+        Of a pair's margin, which should be 1 or more: "hinge", "square", "squared-hinge", "smooth-hinge" or "logistic".
+        The margin is the difference of two scores, or by how much a distance is on the right side of a threshold.
     pair : {"auc", "ranking", "metric"} or callable
         Which rows make pairs. "auc": a row of the second of two classes should score higher than one of the first.
         "ranking": within a group, a row of a higher grade should score higher. "metric": rows of one label should

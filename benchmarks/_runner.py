@@ -42,9 +42,12 @@ NAMES = (
     "erkle_human",
     "adadsg_vs_dsgd",
     "auc_peers",
+    "peers_recommend",
     "cost_growth",
     "pairwise_nonlinear",
     "blas_threads",
+    "extreme",
+    "extreme_cost",
 )
 
 T = TypeVar("T")

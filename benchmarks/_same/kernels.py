@@ -10,7 +10,7 @@ from benchmarks._same.case import Case, Numbers, attributes, case, course
 from benchmarks._same.data import N_OBJECTS, answers, points
 from benchmarks._same.embeddings import LOSSES
 
-KERNEL_SOLVERS = ("accelerated", "proximal")
+KERNEL_SOLVERS = ("accelerated", "proximal", "ila")
 UPDATES = ("passive-aggressive", "ste", "gnmds")
 STEPS = ("constant", "1/j", "1/sqrt(j)")
 SKIPS = ("local", "bound", "never")

@@ -14,7 +14,7 @@ from benchmarks._same.case import Case, Numbers, attributes, case, course, publi
 from benchmarks._same.data import rows_of, table
 
 PAIRWISE_SOLVERS = ("adadsg", "dsgd", "olp", "opauc", "solam", "exact")
-MARGIN_LOSSES = ("hinge", "logistic", "square", "squared-hinge")
+MARGIN_LOSSES = ("hinge", "logistic", "smooth-hinge", "square", "squared-hinge")
 KINDS = ("dense", "sparse")
 _SQUARE = ("opauc", "solam")
 _GOING_ON = PAIRWISE_SOLVERS[:-1]

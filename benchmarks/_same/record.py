@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._same import around, embeddings, kernels, pairs
+from benchmarks._same import around, embeddings, kernels, pairs, towers
 from benchmarks._same.case import Case, source_folder
 
-CASES: dict[str, Case] = embeddings.CASES | kernels.CASES | pairs.CASES | around.CASES
+CASES: dict[str, Case] = embeddings.CASES | kernels.CASES | pairs.CASES | towers.CASES | around.CASES
 
 #: arrays of a case by name
 Arrays = dict[str, np.ndarray]

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import nearer
 from nearer.errors import InputError
+from nearer.interactions.splits import BY
 from tests.fuzz.model_calls import calls_of
 
 #: what a damaged file may lead to, besides success
@@ -23,6 +24,12 @@ _READ_OPTIONS: tuple[dict[str, Any], ...] = (
     {"invalid": "drop"},
     {"first_index": 1},
     {"zero": "undecided"},
+)
+_PAIR_OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"invalid": "drop"},
+    {"ids": "names", "invalid": "drop", "duplicates": "last"},
+    {"at_least": 2},
 )
 #: kernels, and 50 times as many points, over numbers of objects in between take gigabytes and minutes by right
 _MANY, _TOO_MANY = 2_000, 200_000
@@ -36,12 +43,15 @@ def exercise(path: Path, rng: np.random.Generator) -> str:
             found = nearer.load(path) if path.suffix == ".nearer" else _read(path, rng)
         except ALLOWED:
             return "refused"
-        use = _use_model if path.suffix == ".nearer" else _use_answers
+        use: Any = _use_pairs if isinstance(found, nearer.Interactions) else _use_answers
+        use = _use_model if path.suffix == ".nearer" else use
         use(found)
     return "used"
 
 
-def _read(path: Path, rng: np.random.Generator) -> nearer.Comparisons:
+def _read(path: Path, rng: np.random.Generator) -> nearer.Comparisons | nearer.Interactions:
+    if ".pairs_" in path.name:
+        return nearer.Interactions.read(path, **_PAIR_OPTIONS[int(rng.integers(len(_PAIR_OPTIONS)))])
     return nearer.Comparisons.read(path, **_READ_OPTIONS[int(rng.integers(len(_READ_OPTIONS)))])
 
 
@@ -72,6 +82,26 @@ def _use_answers(answers: nearer.Comparisons) -> None:
     if answers.n_objects < _MANY or answers.n_objects > _TOO_MANY:
         _try(lambda: nearer.OnlineKernel().partial_fit(answers[:5]))
         _try(lambda: nearer.RelativeKernel(trace_penalty=0.1, max_epochs=2).fit(answers[:5]))
+
+
+def _use_pairs(seen: nearer.Interactions) -> None:
+    repr(seen), len(seen), seen[: len(seen) // 2], seen == seen.transposed().transposed()
+    if max(seen.shape) < 100 * _TOO_MANY:
+        _try(lambda: nearer.Interactions.from_sparse(seen.csr()))
+        _try(lambda: seen.core(2))
+    _try(lambda: seen.at_least(2))
+    for by in BY:
+        _try(lambda by=by: seen.split(by=by, random_state=0))
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("csv", "jsonl", "parquet", "npz"):
+            copy = Path(folder) / f"copy.{ending}"
+
+            def there_and_back(copy: Path = copy) -> None:
+                seen.write(copy)
+                again = nearer.Interactions.read(copy)
+                assert len(again) == len(seen), "pairs changed on the way to a file and back"
+
+            _try(there_and_back)
 
 
 def _use_model(model: Any) -> None:

@@ -11,6 +11,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,40 +39,53 @@ class Report:
         return self.counts.total()
 
 
-def run(cases: range, *, only: str = "", keep: Path | None = None, seconds: float = float("inf")) -> Report:
-    """Run cases in one child after the other; a new one begins where the last one failed."""
-    report, began = Report(), time.monotonic()
+def run(
+    cases: range,
+    *,
+    only: str = "",
+    keep: Path | None = None,
+    seconds: float = float("inf"),
+    at_least: int = 0,
+) -> Report:
+    """Run cases in one child after the other; a new one begins where the last one failed.
+
+    When `seconds` are over, no case starts beyond the first `at_least`: a slow or busy machine runs these too.
+    """
+    report, end = Report(), time.monotonic() + seconds
     waiting = list(cases)
-    while waiting and time.monotonic() - began < seconds:
-        done = _one_child(waiting, only, report, keep, began + seconds)
-        waiting = waiting[done:]
+
+    def over() -> bool:
+        return time.monotonic() > end and len(cases) - len(waiting) >= at_least
+
+    while waiting and not over():
+        _one_child(waiting, only, report, keep, over)
     return report
 
 
-def _one_child(cases: list[int], only: str, report: Report, keep: Path | None, end: float) -> int:
-    """Feed cases to a child until all are done, time is up or one fails; return how many are over with."""
+def _one_child(
+    waiting: list[int], only: str, report: Report, keep: Path | None, over: Callable[[], bool]
+) -> None:
+    """Feed cases to a child, and take them from those waiting, until none is left, time is over or one fails."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as complaints:
         command = [sys.executable, "-m", "tests.fuzz.harness", only, folder]
         child = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True
         )
         try:
-            for place, case in enumerate(cases):
-                if time.monotonic() > end:
-                    return len(cases)
+            while waiting and not over():
+                case = waiting.pop(0)
                 outcome = _ask(child, case)
                 if outcome is None:
                     complaints.seek(0)
                     _note(report, case, f"the process died: {complaints.read()[-2000:]}", folder, keep)
-                    return place + 1
+                    return
                 report.peak_memory = max(report.peak_memory, outcome["memory"])
                 if outcome["memory"] > MOST_MEMORY:
                     _note(report, case, f"grew to {outcome['memory'] / 1e6:.0f} MB", folder, keep)
-                    return place + 1
+                    return
                 report.counts[outcome["outcome"]] += 1
                 if outcome["outcome"] == "failed":
                     _note(report, case, outcome["error"], folder, keep, count=False)
-            return len(cases)
         finally:
             child.kill()
             child.communicate()

@@ -17,6 +17,9 @@ def calls_of(model: Any) -> Iterator[Callable[[], Any]]:
         return
     if "max_seconds" in model.get_params():
         model.set_params(max_seconds=0.3)
+    if isinstance(model, nearer.TwoTower):
+        yield from _calls_of_towers(model)
+        return
     yield from _calls_about_objects(model) if hasattr(model, "names_") else _calls_about_rows(model)
 
 
@@ -30,6 +33,27 @@ def _calls_of_selector(model: Any) -> Iterator[Callable[[], Any]]:
     yield lambda: model.grow(model.n_objects + 1)
     yield lambda: model.grow(names=["a new one"])
     yield lambda: model.next(3)
+
+
+def _calls_of_towers(model: Any) -> Iterator[Callable[[], Any]]:
+    from scipy import sparse
+
+    sizes = len(model.left_embedding_), len(model.right_embedding_)
+    seen = sparse.random(*sizes, 0.2, random_state=0, format="csr")
+    features = [
+        None if found is None else len(found.size) for found in (model.left_scaling_, model.right_scaling_)
+    ]
+    rows = [None if count is None else np.ones((2, min(count, 50))) for count in features]
+    yield lambda: model.recommend(k=3, names=True)
+    yield lambda: model.recommend([0], k=100, exclude_seen=False)
+    yield lambda: model.similar_right(k=2)
+    yield lambda: model.similarity([0], [0])
+    yield lambda: model.score(seen)
+    yield lambda: model.embed_left(features=rows[0], history=seen[:2])
+    yield lambda: model.embed_right(features=rows[1], history=sparse.csr_matrix(seen.T)[:2])
+    yield lambda: model.embed_left(features=rows[0])
+    if sizes[0] * sizes[1] < 10**6 and sum(model.hidden) < 1000:
+        yield lambda: model.fit(seen)
 
 
 def _calls_about_objects(model: Any) -> Iterator[Callable[[], Any]]:
@@ -70,5 +94,7 @@ def _calls_about_rows(model: Any) -> Iterator[Callable[[], Any]]:
     for name in ("coef_", "intercept_", "components_", "kernel_weights_", "threshold_"):
         yield lambda name=name: getattr(model, name, None)
     yield lambda: model.pair_distance(X, X) if hasattr(model, "pair_distance") else None
+    yield lambda: model.pair_distance(np.stack([X, -X], 1)) if hasattr(model, "get_metric") else None
+    yield lambda: model.get_metric()(X[0], X[1]) if hasattr(model, "get_metric") else None
     yield lambda: model.get_feature_names_out() if hasattr(model, "get_feature_names_out") else None
     yield lambda: model.fit(X, target)

@@ -18,6 +18,10 @@ _TEXTS = {
     "quadruplets.tsv": "near_a\tnear_b\tfar_a\tfar_b\n0\t1\t2\t3\n1\t2\t0\t3\n",
     "bare.txt": "0 1 2\n1 2 3\n3 1 0\n",
     "triplets.jsonl": '{"anchor": "a", "near": "b", "far": "c", "weight": 2}\n{"anchor": "é", "near": "b", "far": "c"}',
+    "pairs_ratings.csv": "user,item,rating,date\nann,tea,5,2024-05-31T12:00\nbob,rum,2,2024-06-01\n",
+    "pairs_numbers.tsv": "user_id\tmovie_id\tplays\ttime\n0\t3\t5\t10\n1\t2\t1\t11\n2\t0\t4\t9\n",
+    "pairs_bare.txt": "0 1\n1 2\n3 1\n1 2\n",
+    "pairs_named.jsonl": '{"user": "a", "item": 3, "weight": 2, "time": 7}\n{"user": "é", "item": 0, "time": 1}',
     "numbers.ndjson": '{"anchor": 0, "near": 1, "far": 2}\n{"anchor": 1, "near": 2, "far": 3}\n',
 }
 
@@ -41,6 +45,10 @@ def tables() -> dict[str, bytes]:
                 path = Path(folder) / f"{stem}.{ending}"
                 answers.write(path)
                 found[path.name] = path.read_bytes()
+        seen = nearer.Interactions(["ann", "bob"], [0, 4], weights=[2, 1], times=[5, 6], n_right=7)
+        for ending in ("parquet", "npz"):
+            seen.write(path := Path(folder) / f"pairs_written.{ending}")
+            found[path.name] = path.read_bytes()
     return found
 
 

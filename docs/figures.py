@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -99,11 +101,49 @@ def dimension() -> Figure:
     return nearer.choose_dimension(answers, range(1, 6), random_state=SEED).plot()
 
 
+def all_pairs() -> Figure:
+    """All pairs of two sets with the few observed ones, next to the two Gramians that sum over the others."""
+    m, n, k = 24, 36, 5
+    rng = np.random.default_rng(SEED)
+    seen = rng.random((m, n)) < 0.05
+    P, Q = rng.normal(size=(m, k)), rng.normal(size=(n, k))
+    figure = Figure(figsize=(8.8, 3.7), layout="constrained")
+    pairs, left, right = figure.subplots(1, 3, width_ratios=(n, 7, 7))
+    draw_cells(pairs, np.where(seen, 1.0, 0.06))
+    pairs.set_title("All m × n pairs, few of them observed", loc="left", fontsize=10, color=INK)
+    pairs.set_xlabel("n items", fontsize=9)
+    pairs.set_ylabel("m users", fontsize=9)
+    for ax, X, title in ((left, P, "P'P"), (right, Q, "Q'Q")):
+        gramian = np.abs(X.T @ X)
+        draw_cells(ax, 0.15 + 0.7 * gramian / gramian.max(), colour=COLOURS[1])
+        ax.set_title(f"{title}, k × k", loc="left", fontsize=10, color=INK)
+    left.set_xlabel("from m rows", fontsize=9)
+    right.set_xlabel("from n rows", fontsize=9)
+    return figure
+
+
+def draw_cells(ax: Axes, strength: np.ndarray, colour: str = COLOURS[0]) -> None:
+    """Draw a matrix as squares; a number between 0 and 1 says how strong the colour of each is."""
+    rows, columns = strength.shape
+    paint = np.ones((rows, columns, 4))
+    paint[..., :3] = to_rgb(colour)
+    paint[..., 3] = strength
+    ax.imshow(paint)
+    ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1)
+    ax.tick_params(which="both", length=0)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "europe": europe,
     "losses": losses,
     "step-sizes": step_sizes,
     "dimension": dimension,
+    "all-pairs": all_pairs,
 }
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from nearer import active, datasets, losses, solvers
 from nearer.comparisons import Comparisons
-from nearer.losses.margins import SmoothHingeLoss
 from nearer.objectives import PointObjective
 
 
@@ -44,8 +43,8 @@ LOSSES = {
 MARGIN_LOSSES = {
     "square": losses.SquareLoss(),
     "hinge": losses.HingeLoss(),
-    "smooth-hinge": SmoothHingeLoss(),
-    "smooth-hinge-narrow": SmoothHingeLoss(width=0.1),
+    "smooth-hinge": losses.SmoothHingeLoss(),
+    "smooth-hinge-narrow": losses.SmoothHingeLoss(width=0.1),
     "squared-hinge": losses.SquaredHingeLoss(),
     "logistic": losses.LogisticLoss(),
 }
@@ -70,6 +69,9 @@ SOLVERS = {
     "adam": solvers.Adam(),
     "batch": solvers.GradientDescent(),
     "lbfgs": solvers.LBFGS(),
+    "gd": solvers.find("gd"),
+    "gd-diag": solvers.find("gd-diag"),
+    "full-adam": solvers.FullAdam(step=0.1),
 }
 
 STRATEGIES = {

@@ -144,16 +144,56 @@ def asked(model: Any) -> dict[str, Any]:
     """What the model answers, as lists of numbers."""
     about_rows = not hasattr(model, "names_")
     found: dict[str, Any] = {}
+    if hasattr(model, "recommend"):
+        return _recommended(model)
     given = rows(9, 5)[0] if about_rows else answers(seed=9, count=5).indices
     if hasattr(model, "feature_names_in_"):
         given = __import__("pandas").DataFrame(given, columns=list(model.feature_names_in_))
     for name in ("predict", "predict_proba", "decision_function", "transform"):
         if hasattr(model, name):
             found[name] = np.asarray(getattr(model, name)(given)).tolist()
-    for name in ("embedding_", "kernel_", "rank_", "coef_", "components_", "n_seen_", "loo_score_"):
+    for name in (
+        "embedding_",
+        "kernel_",
+        "rank_",
+        "metric_factor_",
+        "coef_",
+        "components_",
+        "n_seen_",
+        "loo_score_",
+    ):
         if hasattr(model, name):
             found[name] = np.asarray(getattr(model, name)).tolist()
     return found
+
+
+def _clicks() -> nearer.Interactions:
+    return nearer.datasets.planted_interactions(N_OBJECTS, 6, 2, 20, random_state=0).interactions
+
+
+def _towers(**settings: Any) -> Any:
+    return nearer.TwoTower(**{"n_components": 2, "max_epochs": 3, "random_state": 0} | settings)
+
+
+def _recommended(model: Any) -> dict[str, Any]:
+    """What towers answer about known and new entities."""
+    found = model.recommend(k=3)
+    n_right = len(model.right_embedding_)
+    history = sparse.csr_matrix((np.ones(2), ([0, 1], [0, n_right - 1])), shape=(2, n_right))
+    given = {"features": np.ones((2, N_FEATURES))} if model.left_scaling_ is not None else {}
+    return {
+        "items": found.items.tolist(),
+        "scores": found.scores.tolist(),
+        "new": model.embed_left(history=history, **given).tolist(),
+        "similar": model.similar_right(k=2).items.tolist(),
+    }
+
+
+def _described() -> Any:
+    """Features of the named objects, by name."""
+    pandas = __import__("pandas")
+    names = [f"object {number}" for number in range(N_OBJECTS)]
+    return pandas.DataFrame(rows(count=N_OBJECTS)[0], columns=["loud", "bright", "fast", "warm"], index=names)
 
 
 def _selector(strategy: str = "adaptive", **settings: Any) -> Any:
@@ -182,6 +222,18 @@ def _projected() -> nearer.OnlineKernel:
 #: those that came after the fixtures
 MODELS |= {
     "online_projected": _projected,
+    "towers": lambda: _towers(hidden=(3,)).fit(_clicks()),
+    "towers_linear": lambda: _towers(hidden=(), inputs="ids", solver=solvers.FullAdam(epochs=2)).fit(
+        _clicks()
+    ),
+    "towers_features": lambda: _towers(hidden=(3, 3)).fit(_clicks(), left=rows(count=N_OBJECTS)[0]),
+    "metric": lambda: nearer.MetricLearner(0.1, random_state=0).fit(*rows()),
+    "metric_named": lambda: nearer.MetricLearner(0.02, loss=losses.LogisticLoss(), scale=True).fit(
+        _described(), named(answers())
+    ),
+    "metric_indices": lambda: nearer.MetricLearner(0.1, preprocessor=rows()[0]).fit(
+        np.arange(60).reshape(-1, 2), np.tile([1, -1], 15)
+    ),
     "selector": lambda: _selector(names=[f"object {number}" for number in range(N_OBJECTS)]),
     "selector_gain": lambda: _selector("information-gain", pool=20, places=10),
     "selector_listed": lambda: _selector("arr", questions=answers(seed=3).indices),

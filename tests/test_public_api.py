@@ -94,7 +94,7 @@ def test_names_are_looked_up_once():
     assert "OrdinalEmbedding" in vars(nearer)
 
 
-@pytest.mark.parametrize("name", ["OrdinalEmbeding", "RelativeKernels", "TwoTower", "numpy"])
+@pytest.mark.parametrize("name", ["OrdinalEmbeding", "RelativeKernels", "TwoTowers", "numpy"])
 def test_unknown_name_is_an_attribute_error(name):
     with pytest.raises(AttributeError, match=f"module 'nearer' has no attribute '{name}'"):
         getattr(nearer, name)

@@ -29,3 +29,8 @@ def test_what_is_broken_speaks_for_itself(tmp_path, monkeypatch):
     with refused("no_such_package", error=ModuleNotFoundError) as caught:
         optional("broken_package", "the picture")
     assert caught.value.name == "no_such_package"
+
+
+def test_a_module_of_a_package_that_is_not_there_is_one_sentence():
+    with pytest.raises(ModuleNotFoundError, match="run: pip install no_such_package"):
+        optional("no_such_package.index", "the index", "no_such_package")

@@ -134,3 +134,47 @@ def test_a_fit_is_limited_all_the_way_through(library):
     callback = lambda progress: seen.add(library.num_threads)  # noqa: E731 - must return None
     nearer.OrdinalEmbedding(2, random_state=0, callback=callback).fit(_answers())
     assert seen == {1}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_jobs_return_in_order_and_one_that_fails_does_not_stop_the_others(n_jobs):
+    assert runtime.in_threads([lambda k=k: k * k for k in range(7)], n_jobs) == [0, 1, 4, 9, 16, 25, 36]
+    ran = []
+
+    def job(k):
+        ran.append(k)
+        if k in (2, 4):
+            raise ValueError(f"job {k}")
+
+    with pytest.raises(ValueError, match="job 2"):
+        runtime.in_threads([lambda k=k: job(k) for k in range(7)], n_jobs)
+    assert sorted(ran) == list(range(7))
+
+
+def test_two_jobs_run_at_the_same_time():
+    meeting = threading.Barrier(2, timeout=20)
+    assert sorted(runtime.in_threads([meeting.wait, meeting.wait], n_jobs=2)) == [0, 1]
+
+
+@pytest.mark.parametrize("where", ["here", "helper"])
+def test_an_interruption_ends_all_jobs_and_is_raised(where):
+    here, meeting, ended = threading.current_thread(), threading.Barrier(2, timeout=20), []
+
+    def job():
+        meeting.wait()
+        if (threading.current_thread() is here) == (where == "here"):
+            raise KeyboardInterrupt
+        ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        runtime.in_threads([job, job], n_jobs=2)
+    assert ended == [True]
+
+
+def test_jobs_do_not_wait_for_threads_that_others_keep_busy():
+    free = threading.Event()
+    try:
+        runtime._pool(1).submit(free.wait)
+        assert runtime.in_threads([lambda: 1, lambda: 2], n_jobs=2) == [1, 2]
+    finally:
+        free.set()

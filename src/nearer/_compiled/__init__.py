@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from nearer.losses import LOSSES, Loss
+from nearer.losses import LOSSES, LabelSetLoss, Loss, RankingLoss, SoftMaxLoss
+from nearer.losses.margins import is_named
 
 
 class Loops:
@@ -62,3 +63,19 @@ def loops_for(loss: Loss) -> Loops:
         if type(loss) in CODES:
             return CompiledLoops(loss)
     return StagedLoops(loss)
+
+
+def label_loop_for(loss: LabelSetLoss) -> Callable[..., float]:
+    """Return the loop over rows for a loss of a row against all labels: compiled if there is one, else numpy.
+
+    It takes `starts`, `labels`, `shares` and `affinities`; `label_sets.py` explains them.
+    """
+    if type(loss) in (SoftMaxLoss, RankingLoss) and is_named(loss.margin):
+        from nearer._compiled import label_sets
+        from nearer._compiled.margin_losses import MARGIN_CODES
+
+        compiled = label_sets.soft_max if type(loss) is SoftMaxLoss else label_sets.ranking
+        return partial(compiled, MARGIN_CODES[type(loss.margin)])
+    from nearer._compiled.label_sets_reference import replace_by_slopes
+
+    return partial(replace_by_slopes, loss)

@@ -1,4 +1,4 @@
-"""Losses of a comparison (functions of two squared distances) and of a pair of samples (functions of one margin).
+"""Losses of a comparison (two squared distances), of a pair of samples (one margin) and of a row against all labels.
 
 >>> sorted(LOSSES)
 ['ckl', 'gnmds', 'robust-soe', 'soe', 'ste', 'tste']
@@ -15,6 +15,7 @@ from __future__ import annotations
 from nearer._utils.namespaces import namespace
 from nearer.losses.distances import CKL, GNMDS, LOSSES, SOE, STE, TSTE, Loss, RobustSOE, find
 from nearer.losses.formulas import sigmoid, softplus
+from nearer.losses.label_sets import LabelSetLoss, RankingLoss, SoftMaxLoss
 from nearer.losses.margins import (
     MARGIN_LOSSES,
     HingeLoss,
@@ -36,12 +37,15 @@ __all__ = [
     "STE",
     "TSTE",
     "HingeLoss",
+    "LabelSetLoss",
     "LogisticLoss",
     "Loss",
     "MarginLoss",
+    "RankingLoss",
     "RobustSOE",
     "RoundedGNMDS",
     "SmoothHingeLoss",
+    "SoftMaxLoss",
     "SquareLoss",
     "SquaredHingeLoss",
     "find",

@@ -5,6 +5,7 @@ What an objective can do is listed in its `provides`; solvers state what they ne
 
 from __future__ import annotations
 
+from nearer.objectives.affinities import AffinityObjective
 from nearer.objectives.all_pairs import AllPairs
 from nearer.objectives.base import Objective
 from nearer.objectives.gram import GramObjective
@@ -14,6 +15,7 @@ from nearer.objectives.points import PointObjective
 from nearer.objectives.similarities import SimilarityObjective
 
 __all__ = [
+    "AffinityObjective",
     "AllPairs",
     "GramObjective",
     "MetricDistances",

@@ -180,7 +180,7 @@ def _lanczos(
     matrix: _Complement, count: int, rng: np.random.Generator, accuracy: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest eigenpairs, largest first; fewer or less accurate ones if they are hard to separate."""
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
     p = len(matrix.basis)
     operator = LinearOperator((p, p), matvec=matrix.times, dtype=np.float64)
@@ -191,8 +191,8 @@ def _lanczos(
             values, vectors = eigsh(
                 operator, count, which="LA", v0=start, tol=max(accuracy * looser, _ROUNDING), ncv=width
             )
-        except ArpackNoConvergence as found:
-            values, vectors = found.eigenvalues, found.eigenvectors
+        except ArpackError as found:  # no convergence, of which some pairs may be left, or a breakdown
+            values, vectors = (getattr(found, name, np.empty(0)) for name in ("eigenvalues", "eigenvectors"))
             if not len(values):
                 continue
         order = np.argsort(values)[::-1]

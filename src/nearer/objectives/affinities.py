@@ -1,0 +1,238 @@
+"""Affinities of rows with labels in one space, under a metric C = Q Qᵀ of the features of both.
+
+A row x lies at u = Uᵀx and a label y at v = Vᵀy, where Q stacks U, V and the point of the threshold. The affinity of a
+row with a label is by how much the row is nearer to the label than to the threshold,
+
+    |u - v_0|² - |u - v|² = 2 u·v - |v|² - (2 u·v_0 - |v_0|²)
+
+The square of u cancels: everything follows from inner products of rows with labels and from the lengths of labels.
+With the threshold as one more label, the derivatives G by `2 u·v - |v|²` have rows that sum to 0, and the gradient by C
+is zero between features of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from nearer._compiled import label_loop_for
+from nearer.errors import InputError
+from nearer.losses.label_sets import LabelSetLoss
+from nearer.objectives.base import Plane, Product, WithFactors, members
+from nearer.objectives.parameters import OneArray
+from nearer.objectives.planes import checked_factor
+from nearer.objectives.points import mean_one
+
+#: affinities that exist at the same time
+_BLOCK = 2**18
+
+
+class AffinityObjective:
+    """F(C) = weighted mean over rows of loss(affinities with all labels) + trace_penalty * tr C, for C = Q Qᵀ.
+
+    Q has a row per feature of the rows, then per feature of the labels (or per label), then one for the threshold if
+    there is one. No matrix of the size of C is formed, and never more than a block of affinities.
+
+    Parameters
+    ----------
+    X : array or CSR matrix (t, n)
+        Features of the rows.
+    labels : CSR matrix (t, m)
+        Which labels each row has; stored entries count.
+    loss : LabelSetLoss
+        Loss of the affinities of a row.
+    label_features : array or CSR matrix (m, k), optional
+        Features of the labels; by default every label has a point of its own.
+    parts : int
+        How many objects a row is made of, such as 2 for a user and an item. The affinity is then minus the sum of
+        their squared distances from the label, up to a number that all labels of the row share.
+    threshold : bool
+        Whether affinities are measured from that of a threshold. Without one, the loss must be relative.
+    weights : array (t,), optional
+        Of the rows.
+    trace_penalty : float
+        Strength of the trace, for a *mean* over rows.
+
+    Examples
+    --------
+    >>> import nearer
+    >>> X, labels = np.array([[1.0], [-1.0]]), sparse.csr_matrix([[1, 0], [0, 1]])
+    >>> f = AffinityObjective(X, labels, loss=nearer.losses.SoftMaxLoss())
+    >>> Q = np.array([[1.0], [1.0], [-1.0], [0.0]])  # feature, both labels, threshold
+    >>> f.affinities(Q), round(f.value(Q), 3)
+    (array([[ 1., -3.],
+           [-3.,  1.]]), 0.25)
+    """
+
+    parameters = OneArray()
+
+    def __init__(
+        self,
+        X: Any,
+        labels: Any,
+        *,
+        loss: LabelSetLoss,
+        label_features: Any = None,
+        parts: int = 1,
+        threshold: bool = True,
+        weights: np.ndarray | None = None,
+        trace_penalty: float = 0.0,
+    ):
+        if labels.shape[0] != X.shape[0]:
+            raise InputError(
+                f"has {labels.shape[0]} rows, but X has {X.shape[0]}: give the labels of each row",
+                parameter="labels",
+            )
+        if not threshold and not loss.relative:
+            raise InputError(
+                f"the loss {loss.name!r} compares affinities with a threshold", "pass threshold=True"
+            )
+        self.X, self.labels, self.loss = X, sparse.csr_matrix(labels), loss
+        self.label_features, self.parts, self.threshold = label_features, parts, threshold
+        self.trace_penalty = float(trace_penalty)
+        self.n_rows, self.n_labels = self.labels.shape
+        self.n_features = X.shape[1]
+        n_label_features = self.n_labels if label_features is None else label_features.shape[1]
+        self.shape = (size := self.n_features + n_label_features + threshold, size)
+        self.n_terms = self.n_rows * self.n_labels
+        shares = mean_one(weights, np.dtype(np.float64))
+        self._shares = (shares if len(shares) else np.ones(self.n_rows)) / self.n_rows
+        self._blocks = list(_blocks(X, self.labels, self._shares, label_loop_for(loss)))
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """Return what solvers may use; a loss with a kink is not smooth."""
+        return members(WithFactors) | {"convexity"} | ({"smoothness"} if self.loss.smooth else set())
+
+    def start(self, x: np.ndarray) -> np.ndarray:
+        """Return a copy of a factor with any number of columns."""
+        return checked_factor(x, self.shape[0])
+
+    def affinities(self, Q: np.ndarray) -> np.ndarray:
+        """Return the affinities of all rows with all labels, at C = Q Qᵀ."""
+        V = self._label_points(Q)
+        return np.vstack([self._affinities(block.X @ Q[: self.n_features], V) for block in self._blocks])
+
+    def value(self, X: np.ndarray) -> float:
+        """Return F(X Xᵀ)."""
+        V, loss = self._label_points(X), 0.0
+        for block in self._blocks:
+            affinities = self._affinities(block.X @ X[: self.n_features], V)
+            loss += block.replace_by_slopes(affinities)
+        return loss + self.trace_penalty * float(np.vdot(X, X))
+
+    def value_and_factor_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return F(X Xᵀ) and its gradient by X."""
+        V, loss = self._label_points(X), 0.0
+        gradient = 2 * self.trace_penalty * X
+        of_features = gradient[: self.n_features]
+        by_label = np.zeros_like(V)
+        sums = np.zeros(len(V))
+        for block in self._blocks:
+            points = block.X @ X[: self.n_features]
+            value, slopes = self._slopes(block, points, V)
+            loss += value
+            sums += slopes.sum(axis=0)
+            by_label += slopes.T @ points
+            of_features += block.XT @ (2 * (slopes @ V))
+        by_label -= self.parts * sums[:, None] * V
+        gradient[self.n_features :] += 2 * self._of_labels(by_label)
+        return loss + self.trace_penalty * float(np.vdot(X, X)), gradient
+
+    def gradient_at(self, X: np.ndarray) -> Product:
+        """Return the product of the gradient by C, at C = X Xᵀ, with a vector or with columns."""
+        n, V = self.n_features, self._label_points(X)
+        across, sums = np.zeros((n, len(V))), np.zeros(len(V))
+        for block in self._blocks:
+            _, slopes = self._slopes(block, block.X @ X[:n], V)
+            across += block.XT @ slopes
+            sums += slopes.sum(axis=0)
+        sums *= self.parts
+
+        def product(W: np.ndarray) -> np.ndarray:
+            labels = self._label_points(W)
+            found = self.trace_penalty * W
+            found[:n] += across @ labels
+            found[n:] += self._of_labels(across.T @ W[:n] - (sums * labels.T).T)
+            return found
+
+        return product
+
+    def plane(self, X: np.ndarray, U: np.ndarray) -> Plane:
+        """Return F(a X Xᵀ + b U Uᵀ) and its derivatives by a and b, as a function of a and b."""
+        n = self.n_features
+        factors = [(block.X @ X[:n], block.X @ U[:n]) for block in self._blocks]
+        first, second = self._label_points(X), self._label_points(U)
+        traces = float(np.vdot(X, X)), float(np.vdot(U, U))
+
+        def at(a: float, b: float) -> tuple[float, float, float]:
+            value, by_a, by_b = (
+                self.trace_penalty * number for number in (a * traces[0] + b * traces[1], *traces)
+            )
+            for block, (points, others) in zip(self._blocks, factors, strict=True):
+                own, new = self._affinities(points, first), self._affinities(others, second)
+                slopes = a * own + b * new
+                value += block.replace_by_slopes(slopes)
+                by_a += float(np.vdot(slopes, own))
+                by_b += float(np.vdot(slopes, new))
+            return value, by_a, by_b
+
+        return at
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _label_points(self, Q: np.ndarray) -> np.ndarray:
+        """Return the points of all labels, and of the threshold last."""
+        rest = Q[self.n_features :]
+        if self.label_features is None:
+            return rest
+        k = self.label_features.shape[1]
+        return np.concatenate([np.asarray(self.label_features @ rest[:k]), rest[k:]])
+
+    def _of_labels(self, by_label: np.ndarray) -> np.ndarray:
+        """Return derivatives by the last rows of Q, from those by the points of labels and threshold."""
+        if self.label_features is None:
+            return by_label
+        m = self.n_labels
+        return np.concatenate([np.asarray(self.label_features.T @ by_label[:m]), by_label[m:]])
+
+    def _affinities(self, points: np.ndarray, V: np.ndarray) -> np.ndarray:
+        found = points @ (2 * V.T)
+        found -= self.parts * np.einsum("ij,ij->i", V, V)
+        if not self.threshold:
+            return np.ascontiguousarray(found)
+        return found[:, :-1] - found[:, -1:]
+
+    def _slopes(self, block: _Block, points: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the loss of a block and its derivatives by `2 u·v - |v|²`, those of the threshold last."""
+        slopes = self._affinities(points, V)
+        value = block.replace_by_slopes(slopes)
+        if self.threshold:
+            slopes = np.hstack([slopes, -slopes.sum(axis=1, keepdims=True)])
+        return value, slopes
+
+
+class _Block:
+    """Some rows, their labels and their shares of the mean."""
+
+    def __init__(self, X: Any, labels: Any, shares: np.ndarray, loop: Callable[..., float]):
+        self.X, self.XT = X, X.T
+        #: return the loss of the rows, and put its derivatives in place of the affinities
+        self.replace_by_slopes: Callable[[np.ndarray], float] = partial(
+            loop, labels.indptr, labels.indices, shares
+        )
+
+
+def _blocks(X: Any, labels: Any, shares: np.ndarray, loop: Callable[..., float]) -> Iterator[_Block]:
+    """Cut rows so that a block has a limited number of affinities."""
+    count = max(_BLOCK // max(labels.shape[1], 1), 1)
+    if len(shares) <= count:
+        yield _Block(X, labels, shares, loop)
+        return
+    for start in range(0, len(shares), count):
+        part = slice(start, start + count)
+        yield _Block(X[part], labels[part], shares[part], loop)

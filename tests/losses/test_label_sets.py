@@ -1,0 +1,115 @@
+"""Losses of rows against all labels: definitions, derivatives, compiled loops against numpy."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from nearer._compiled import label_loop_for
+from nearer._compiled.label_sets_reference import replace_by_slopes as plain
+from nearer.losses import MARGIN_LOSSES, MarginLoss, RankingLoss, SmoothHingeLoss, SoftMaxLoss
+
+KINDS = {"soft-max": SoftMaxLoss, "ranking": RankingLoss}
+LOSSES = pytest.mark.parametrize(
+    "margin", [loss() for loss in MARGIN_LOSSES.values()], ids=list(MARGIN_LOSSES)
+)
+EVERY = pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+
+
+def rows(seed=0, n=40, m=7, size=2.0):
+    """Affinities, labels of every row (none, some or all) and shares."""
+    rng = np.random.default_rng(seed)
+    own = rng.random((n, m)) < rng.choice([0.0, 0.3, 0.6, 1.0], size=n)[:, None]
+    starts = np.append(0, np.cumsum(own.sum(axis=1)))
+    return rng.normal(scale=size, size=(n, m)), starts, np.nonzero(own)[1], rng.uniform(0.1, 2, size=n), own
+
+
+def definition(kind, margin, affinities, own, shares):
+    """One row at a time, from the formula."""
+    total = 0.0
+    for row, mine, share in zip(affinities, own, shares, strict=True):
+        if kind is RankingLoss:
+            total += share * sum(margin.value(s - t) for s in row[mine] for t in row[~mine])
+        else:
+            for values in (margin.value(row[mine]), margin.value(-row[~mine])):
+                total += share * np.log(np.exp(values).sum()) if len(values) else 0.0
+    return float(total)
+
+
+@EVERY
+@LOSSES
+def test_the_value_is_the_definition(kind, margin):
+    affinities, starts, labels, shares, own = rows()
+    expected = definition(kind, margin, affinities, own, shares)
+    found = label_loop_for(kind(margin))(starts, labels, shares, affinities)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@EVERY
+@LOSSES
+def test_the_slopes_are_finite_differences(kind, margin):
+    affinities, starts, labels, shares, own = rows()
+    direction, h = np.random.default_rng(1).normal(size=affinities.shape), 1e-6
+    ends = [definition(kind, margin, affinities + step * direction, own, shares) for step in (h, -h)]
+    label_loop_for(kind(margin))(starts, labels, shares, affinities)
+    assert np.vdot(affinities, direction) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-6)
+
+
+@EVERY
+@LOSSES
+@pytest.mark.parametrize("size", [0.01, 3.0, 1e4])
+def test_compiled_loops_agree_with_numpy(kind, margin, size):
+    affinities, starts, labels, shares, _ = rows(seed=2, size=size)
+    other = affinities.copy()
+    expected = plain(kind(margin), starts, labels, shares, other)
+    assert label_loop_for(kind(margin))(starts, labels, shares, affinities) == pytest.approx(
+        expected, rel=1e-11
+    )
+    np.testing.assert_allclose(affinities, other, rtol=1e-9, atol=1e-11)
+
+
+@EVERY
+def test_ties_of_affinities(kind):
+    """Margins of exactly 0, 1 and 2, where formulas change."""
+    affinities, starts, labels, shares, _ = rows(seed=3)
+    affinities = np.round(affinities)
+    for margin in (loss() for loss in MARGIN_LOSSES.values() if np.isfinite(loss().curvature)):
+        found, other = affinities.copy(), affinities.copy()
+        expected = plain(kind(margin), starts, labels, shares, other)
+        assert label_loop_for(kind(margin))(starts, labels, shares, found) == pytest.approx(
+            expected, rel=1e-12
+        )
+        np.testing.assert_allclose(found, other, atol=1e-12)
+
+
+@dataclass(frozen=True)
+class Quartic(MarginLoss):
+    """A loss of a user's own, without a compiled version."""
+
+    name = "quartic"
+    curvature = 12.0
+
+    def value(self, margin):
+        return (margin - 1) ** 4
+
+    def slope(self, margin):
+        return 4 * (margin - 1) ** 3
+
+
+@EVERY
+@pytest.mark.parametrize("margin", [Quartic(), SmoothHingeLoss(width=0.5)], ids=["own", "other width"])
+def test_losses_without_a_compiled_version(kind, margin):
+    affinities, starts, labels, shares, own = rows(size=0.5)
+    expected = definition(kind, margin, affinities, own, shares)
+    assert label_loop_for(kind(margin))(starts, labels, shares, affinities) == pytest.approx(
+        expected, rel=1e-12
+    )
+
+
+def test_rows_with_all_labels_or_none_have_one_side_only():
+    affinities, nothing = np.zeros((2, 3)), np.empty(0, int)
+    value = label_loop_for(SoftMaxLoss())(np.zeros(3, int), nothing, np.ones(2), affinities)
+    assert value == pytest.approx(2 * (1 + np.log(3)))
+    assert (affinities > 0).all()
+    assert label_loop_for(RankingLoss())(np.zeros(3, int), nothing, np.ones(2), affinities) == 0
+    assert not affinities.any()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nearer.coembedding.terms import Terms
-from nearer.losses.margins import MarginLoss
 from nearer.solvers import ILA, Run
 from nearer.solvers.certificate import strongest_penalty
 from nearer.solvers.path import LEAST_COMPARISONS, Choice, StopRule, Trials
@@ -20,11 +21,11 @@ _PATIENCE = 2  # weaker penalties in a row without a lower held-out loss that en
 _TOL = 1e-2  # of the fits along the path, unless the user's is looser
 
 
-def choose_beta(terms: Terms, loss: MarginLoss, solver: ILA, run: Run, rng: np.random.Generator) -> Choice:
+def choose_beta(terms: Terms, loss: Any, solver: ILA, run: Run, rng: np.random.Generator) -> Choice:
     """Return the strength with the lowest held-out loss on a path, within half of the budget."""
-    objective = terms.objective(loss, 0.0)
-    start = np.zeros((terms.rows.shape[1], 1))
-    strongest = strongest_penalty(objective, len(start), rng)
+    objective = terms.objective(loss, 1.0)
+    start = np.zeros((objective.shape[0], 1))
+    strongest = strongest_penalty(objective, len(start), rng) / objective.trace_penalty
     strengths = [(strongest if strongest > 0 else 1.0) * _FACTOR**power for power in range(1, _MOST + 1)]
     default = Choice(loss, strengths[_DEFAULT - 1], start)
     splits = _splits(terms, rng)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._fitting import no_run, watched
 from nearer._utils.runtime import one_thread
 from nearer._utils.schema import (
     BUDGET,
@@ -30,8 +28,8 @@ from nearer._utils.schema import (
     optional,
 )
 from nearer._utils.text import warn
-from nearer._utils.validation import RandomState, generator, positive, whole
-from nearer.coembedding.choosing import choose_beta
+from nearer._utils.validation import RandomState, generator, whole
+from nearer.coembedding.fitting import check_fit_settings, fit_factor
 from nearer.coembedding.inputs import read
 from nearer.coembedding.model import MetricModel
 from nearer.coembedding.tasks import TargetTask, Task
@@ -40,7 +38,7 @@ from nearer.errors import InputError
 from nearer.losses.margins import MARGIN_LOSSES, MarginLoss, find_margin_loss
 from nearer.pairwise._scales import check_scale, columns_of, moved, scales_of, shift_of
 from nearer.pairwise.inputs import check_not_constant
-from nearer.solvers import ILA, Budget, Result, Run, minimise
+from nearer.solvers import Result
 from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
 
@@ -201,40 +199,17 @@ class MetricLearner(MetricModel):
         check_not_constant(rows)
         loss, rng = self._loss(task), generator(self.random_state)
         shift, scales = self._units(rows, task)
-        with watched(self.verbose, self.callback, self.max_seconds) as (callback, finish):
-            run = Run(self._budget(), callback)
-            terms = task.terms(moved(rows.astype(np.float64), shift, scales), self.n_neighbors)
-            choice = self._choose(terms, loss, run, rng)
-            Q, result = self._minimise(terms, loss, choice, run, rng)
-            finish(result)
+
+        def terms() -> Terms:
+            return task.terms(moved(rows.astype(np.float64), shift, scales), self.n_neighbors)
+
+        Q, choice, self.result_ = fit_factor(self, terms, loss, rng, task=task.kind)
         self._keep(Q, shift, scales)
         self.beta_ = float(choice.strength)
-        self.result_ = replace(result, details=self._details(result, choice, task, loss, len(terms)))
         self._warn(choice)
         return self
 
     # -- inside -------------------------------------------------------------------------------------------------
-
-    def _choose(self, terms: Terms, loss: MarginLoss, run: Run, rng: np.random.Generator) -> Choice:
-        if isinstance(self.beta, str):
-            return choose_beta(terms, loss, self._solver(), run, rng)
-        start = np.zeros((terms.rows.shape[1], 1))
-        return Choice(loss, float(self.beta), start)
-
-    def _minimise(
-        self, terms: Terms, loss: MarginLoss, choice: Choice, run: Run, rng: np.random.Generator
-    ) -> tuple[np.ndarray, Result]:
-        objective = terms.objective(loss, choice.strength)
-        if choice.stopped:
-            return choice.points, no_run(run, objective, choice.points, choice.stopped)
-        run.enter("fitting", 1)
-        try:
-            return minimise(self._solver(), objective, choice.points, run=run, rng=rng)
-        except KeyboardInterrupt:  # before anything was recorded
-            return choice.points, no_run(run, objective, choice.points, "interrupted")
-
-    def _solver(self) -> ILA:
-        return ILA(max_rank=self.max_rank)
 
     def _units(self, rows: Any, task: Task) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Return what to subtract from the columns and what to divide them by.
@@ -249,27 +224,6 @@ class MetricLearner(MetricModel):
     def _keep(self, Q: np.ndarray, shift: np.ndarray | None, scales: np.ndarray | None) -> None:
         self.metric_factor_ = np.ascontiguousarray(Q if scales is None else Q / scales[:, None])
         self.shift_ = np.zeros(len(Q)) if shift is None else np.asarray(shift, dtype=np.float64)
-
-    def _details(
-        self, result: Result, choice: Choice, task: Task, loss: MarginLoss, n_terms: int
-    ) -> dict[str, Any]:
-        details: dict[str, Any] = {
-            "task": task.kind,
-            "loss": loss.name,
-            "beta": float(choice.strength),
-            "n_terms": n_terms,
-            **result.details,
-        }
-        if "lower_bound" in details:
-            details["gap"] = max(result.objective - details["lower_bound"], 0.0)
-        if choice.stopped:
-            details["stopped_while"] = "choosing beta"
-        if choice.errors:
-            (errors,) = choice.errors.values()
-            details["held_out_errors"] = {f"{beta:.4g}": error for beta, error in sorted(errors.items())}
-            details["choice_seconds"] = choice.seconds
-            details["choice_evaluations"] = choice.evaluations
-        return details
 
     def _warn(self, choice: Choice) -> None:
         """Say so if nothing was learned, or nothing that helps on what was held out.
@@ -295,15 +249,7 @@ class MetricLearner(MetricModel):
             )
         return loss
 
-    def _budget(self) -> Budget:
-        return Budget(self.max_epochs, self.max_evaluations, self.max_seconds, self.tol)
-
     def _check_settings(self) -> None:
-        if isinstance(self.beta, str):
-            if self.beta != "auto":
-                raise InputError(f'must be "auto" or a number above 0, not {self.beta!r}', parameter="beta")
-        else:
-            positive("beta", self.beta)
         if self.loss != "auto" and not np.isfinite(find_margin_loss(self.loss).curvature):
             smooth = [name for name, loss in MARGIN_LOSSES.items() if np.isfinite(loss().curvature)]
             raise InputError(
@@ -313,7 +259,4 @@ class MetricLearner(MetricModel):
             )
         whole("n_neighbors", self.n_neighbors)
         check_scale(self.scale)
-        self._solver()
-        self._budget()
-        if self.callback is not None and not callable(self.callback):
-            raise InputError(f"must be a function or None, not {self.callback!r}", parameter="callback")
+        check_fit_settings(self)

@@ -16,15 +16,11 @@ from nearer.objectives.base import WithFactors
 class Terms(Protocol):
     """Terms of an objective over the factor of a metric."""
 
-    @property
-    def rows(self) -> Any:
-        """Return the features of the objects that the terms are about, dense or CSR."""
-
     def __len__(self) -> int:
         """Return the number of terms."""
 
-    def objective(self, loss: MarginLoss, beta: float) -> WithFactors:
-        """Return the mean loss of the terms plus `beta` times the trace of the metric."""
+    def objective(self, loss: Any, beta: float) -> WithFactors:
+        """Return the mean loss of the terms plus a trace penalty that is proportional to `beta`."""
 
     def error(self, Q: np.ndarray) -> float:
         """Return how badly the metric Q Qᵀ does on the terms: 0 is perfect."""

@@ -78,6 +78,8 @@ class WithFactors(Objective, Protocol):
     """
 
     trace_penalty: float
+    #: rows and columns of C; Q has as many rows
+    shape: tuple[int, int]
 
     def value_and_factor_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective at C = X Xᵀ and its gradient by X."""

@@ -1,0 +1,99 @@
+"""What the estimators of this folder share: choose the strength of the trace, minimise, and report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nearer._fitting import no_run, watched
+from nearer._utils.validation import positive
+from nearer.coembedding.choosing import choose_beta
+from nearer.coembedding.terms import Terms
+from nearer.errors import InputError
+from nearer.solvers import ILA, Budget, Result, Run, minimise
+from nearer.solvers.path import Choice
+
+
+def check_fit_settings(estimator: Any) -> None:
+    """Refuse settings of the penalty, the solver and the budget that make no sense."""
+    if isinstance(estimator.beta, str):
+        if estimator.beta != "auto":
+            raise InputError(f'must be "auto" or a number above 0, not {estimator.beta!r}', parameter="beta")
+    else:
+        positive("beta", estimator.beta)
+    _solver(estimator)
+    _budget(estimator)
+    if estimator.callback is not None and not callable(estimator.callback):
+        raise InputError(f"must be a function or None, not {estimator.callback!r}", parameter="callback")
+
+
+def fit_factor(
+    estimator: Any, terms: Callable[[], Terms], loss: Any, rng: np.random.Generator, **facts: Any
+) -> tuple[np.ndarray, Choice, Result]:
+    """Return the factor, the strength of the trace that was chosen, and the course of the fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters `beta`, `max_rank`, `verbose`, `callback` and the budget are used.
+    terms : callable
+        Returns what the factor is fitted to; the time this takes counts.
+    loss : MarginLoss or LabelSetLoss
+        Of the terms.
+    rng : numpy Generator
+        For all draws.
+    **facts
+        What else the details of the result should say.
+    """
+    with watched(estimator.verbose, estimator.callback, estimator.max_seconds) as (callback, finish):
+        run = Run(_budget(estimator), callback)
+        found = terms()
+        choice = _choose(estimator, found, loss, run, rng)
+        Q, result = _minimise(_solver(estimator), found.objective(loss, choice.strength), choice, run, rng)
+        finish(result)
+    details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice)}
+    return Q, choice, replace(result, details=details)
+
+
+def _choose(estimator: Any, terms: Terms, loss: Any, run: Run, rng: np.random.Generator) -> Choice:
+    if isinstance(estimator.beta, str):
+        return choose_beta(terms, loss, _solver(estimator), run, rng)
+    beta = float(estimator.beta)
+    return Choice(loss, beta, np.zeros((terms.objective(loss, beta).shape[0], 1)))
+
+
+def _minimise(
+    solver: ILA, objective: Any, choice: Choice, run: Run, rng: np.random.Generator
+) -> tuple[np.ndarray, Result]:
+    if choice.stopped:
+        return choice.points, no_run(run, objective, choice.points, choice.stopped)
+    run.enter("fitting", 1)
+    try:
+        return minimise(solver, objective, choice.points, run=run, rng=rng)
+    except KeyboardInterrupt:  # before anything was recorded
+        return choice.points, no_run(run, objective, choice.points, "interrupted")
+
+
+def _solver(estimator: Any) -> ILA:
+    return ILA(max_rank=estimator.max_rank)
+
+
+def _budget(estimator: Any) -> Budget:
+    return Budget(estimator.max_epochs, estimator.max_evaluations, estimator.max_seconds, estimator.tol)
+
+
+def _details(result: Result, choice: Choice) -> dict[str, Any]:
+    details: dict[str, Any] = {"beta": float(choice.strength), **result.details}
+    if "lower_bound" in details:
+        details["gap"] = max(result.objective - details["lower_bound"], 0.0)
+    if choice.stopped:
+        details["stopped_while"] = "choosing beta"
+    if choice.errors:
+        (errors,) = choice.errors.values()
+        details["held_out_errors"] = {f"{beta:.4g}": error for beta, error in sorted(errors.items())}
+        details["choice_seconds"] = choice.seconds
+        details["choice_evaluations"] = choice.evaluations
+    return details

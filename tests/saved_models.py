@@ -196,6 +196,12 @@ def _described() -> Any:
     return pandas.DataFrame(rows(count=N_OBJECTS)[0], columns=["loud", "bright", "fast", "warm"], index=names)
 
 
+def _labelled() -> tuple[Any, np.ndarray]:
+    """Rows of a frame, each with up to three labels."""
+    X, y = rows(count=60)
+    return X, np.stack([y, X[:, 0] > 0, X[:, 1] > 1], axis=1).astype(int)
+
+
 def _selector(strategy: str = "adaptive", **settings: Any) -> Any:
     settings = {"n_objects": N_OBJECTS} | settings
     selector = nearer.active.selector(strategy, random_state=0, **settings)
@@ -234,6 +240,11 @@ MODELS |= {
     "metric_indices": lambda: nearer.MetricLearner(0.1, preprocessor=rows()[0]).fit(
         np.arange(60).reshape(-1, 2), np.tile([1, -1], 15)
     ),
+    "labels": lambda: nearer.CoEmbeddingClassifier(0.5, random_state=0).fit(*_labelled()),
+    "labels_features": lambda: nearer.CoEmbeddingClassifier(0.5, cv=0, threshold="macro-f1", scale=True).fit(
+        *_labelled(), label_features=np.eye(3)[:, :2]
+    ),
+    "labels_single": lambda: nearer.CoEmbeddingClassifier(0.5, loss=losses.LogisticLoss()).fit(*rows()),
     "selector": lambda: _selector(names=[f"object {number}" for number in range(N_OBJECTS)]),
     "selector_gain": lambda: _selector("information-gain", pool=20, places=10),
     "selector_listed": lambda: _selector("arr", questions=answers(seed=3).indices),

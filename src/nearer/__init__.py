@@ -17,6 +17,7 @@ from nearer.registry import ESTIMATORS
 
 if TYPE_CHECKING:
     from nearer import active, datasets, losses, metrics, plotting, solvers
+    from nearer.coembedding.classifier import CoEmbeddingClassifier
     from nearer.coembedding.metric import MetricLearner
     from nearer.comparisons import Comparisons
     from nearer.features import FeatureMap

@@ -108,6 +108,12 @@ ESTIMATORS = (
         "metric.md",
     ),
     Registration(
+        "CoEmbeddingClassifier",
+        "nearer.coembedding.classifier",
+        "the labels of rows, by distances in one space of rows and labels",
+        "labels.md",
+    ),
+    Registration(
         "FeatureMap",
         "nearer.features",
         "places objects that were never compared, by their features",
@@ -123,6 +129,7 @@ BY_MODEL = {row.model: row for row in ESTIMATORS if row.model is not None}
 #: packages whose dataclasses may be part of a saved model, and the modules that list those in `__all__`
 PARTS = {
     "active": "nearer.active",
+    "coembedding": "nearer.coembedding._saved",
     "kernels": "nearer.kernels._forms",
     "losses": "nearer.losses",
     "pairwise": "nearer.pairwise._saved",

@@ -15,28 +15,38 @@ from nearer.solvers.path import LEAST_COMPARISONS, Choice, StopRule, Trials
 _FACTOR, _MOST = 0.4, 14
 #: this one of them is used if there are too few terms to hold some out
 _DEFAULT = 4
-_N_FOLDS = 5
+N_FOLDS = 5
 _ENOUGH_HELD_OUT = 5000  # terms; with fewer, several folds are averaged
 _PATIENCE = 2  # weaker penalties in a row without a lower held-out loss that end the path
 _TOL = 1e-2  # of the fits along the path, unless the user's is looser
 
 
-def choose_beta(terms: Terms, loss: Any, solver: ILA, run: Run, rng: np.random.Generator) -> Choice:
-    """Return the strength with the lowest held-out loss on a path, within half of the budget."""
-    objective = terms.objective(loss, 1.0)
-    start = np.zeros((objective.shape[0], 1))
-    strongest = strongest_penalty(objective, len(start), rng) / objective.trace_penalty
-    strengths = [(strongest if strongest > 0 else 1.0) * _FACTOR**power for power in range(1, _MOST + 1)]
-    default = Choice(loss, strengths[_DEFAULT - 1], start)
-    splits = _splits(terms, rng)
+def choose_beta(
+    terms: Terms,
+    loss: Any,
+    solver: ILA,
+    run: Run,
+    rng: np.random.Generator,
+    *,
+    beta: float | None = None,
+    n_folds: int = N_FOLDS,
+) -> Choice:
+    """Return the strength with the best held-out score on a path, within half of the budget.
+
+    With `beta`, this is the only strength: the choice then holds what is fitted and held out with it.
+    """
+    start = np.zeros((terms.objective(loss, 1.0).shape[0], 1))
+    strengths = _strengths(terms, loss, rng) if beta is None else [beta]
+    default = Choice(loss, strengths[min(_DEFAULT, len(strengths)) - 1], start)
+    splits = _splits(terms, n_folds, rng)
     if not splits:
         return default
-    run.enter("choosing beta", len(strengths) * len(splits))
+    run.enter("choosing beta" if beta is None else "holding rows out", len(strengths) * len(splits))
     trials = Trials(
         run,
         rng,
         lambda part, loss, strength: part.objective(loss, strength),
-        lambda Q, held: (held.error(Q), held.objective(loss, 0.0).value(Q)),
+        lambda Q, held: (held.error(Q), held.score(Q, loss)),
         tol=max(run.budget.tol, _TOL),
     )
     path = trials.path(loss, splits)
@@ -45,10 +55,17 @@ def choose_beta(terms: Terms, loss: Any, solver: ILA, run: Run, rng: np.random.G
     return trials.choose(default, work, terms, gain=0.0)
 
 
-def _splits(terms: Terms, rng: np.random.Generator) -> list:
+def _strengths(terms: Terms, loss: Any, rng: np.random.Generator) -> list[float]:
+    """Return a path of strengths, each a share of the one before; the first leaves little but C = 0."""
+    objective = terms.objective(loss, 1.0)
+    strongest = strongest_penalty(objective, objective.shape[0], rng) / objective.trace_penalty
+    return [(strongest if strongest > 0 else 1.0) * _FACTOR**power for power in range(1, _MOST + 1)]
+
+
+def _splits(terms: Terms, n_folds: int, rng: np.random.Generator) -> list:
     """Return the splits to judge strengths on; none if that would leave too little of either part."""
-    if len(terms) < LEAST_COMPARISONS:
+    if len(terms) < LEAST_COMPARISONS or n_folds == 0:
         return []
-    splits = [split for split in terms.splits(_N_FOLDS, rng) if all(len(part) for part in split)]
+    splits = [split for split in terms.splits(n_folds, rng) if all(len(part) for part in split)]
     enough = -(-_ENOUGH_HELD_OUT // max(len(splits[0][1]), 1)) if splits else 0
     return splits[: max(enough, 1)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer._fitting import no_run, watched
 from nearer._utils.validation import positive
-from nearer.coembedding.choosing import choose_beta
+from nearer.coembedding.choosing import N_FOLDS, choose_beta
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
 from nearer.solvers import ILA, Budget, Result, Run, minimise
@@ -31,7 +31,13 @@ def check_fit_settings(estimator: Any) -> None:
 
 
 def fit_factor(
-    estimator: Any, terms: Callable[[], Terms], loss: Any, rng: np.random.Generator, **facts: Any
+    estimator: Any,
+    terms: Callable[[], Terms],
+    loss: Any,
+    rng: np.random.Generator,
+    *,
+    n_folds: int | None = None,
+    **facts: Any,
 ) -> tuple[np.ndarray, Choice, Result]:
     """Return the factor, the strength of the trace that was chosen, and the course of the fit.
 
@@ -45,23 +51,28 @@ def fit_factor(
         Of the terms.
     rng : numpy Generator
         For all draws.
+    n_folds : int, optional
+        With a number, folds are held out even if `beta` is given: the choice then holds their fits.
     **facts
         What else the details of the result should say.
     """
     with watched(estimator.verbose, estimator.callback, estimator.max_seconds) as (callback, finish):
         run = Run(_budget(estimator), callback)
         found = terms()
-        choice = _choose(estimator, found, loss, run, rng)
+        choice = _choose(estimator, found, loss, run, rng, n_folds)
         Q, result = _minimise(_solver(estimator), found.objective(loss, choice.strength), choice, run, rng)
         finish(result)
     details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice)}
     return Q, choice, replace(result, details=details)
 
 
-def _choose(estimator: Any, terms: Terms, loss: Any, run: Run, rng: np.random.Generator) -> Choice:
-    if isinstance(estimator.beta, str):
-        return choose_beta(terms, loss, _solver(estimator), run, rng)
-    beta = float(estimator.beta)
+def _choose(
+    estimator: Any, terms: Terms, loss: Any, run: Run, rng: np.random.Generator, n_folds: int | None
+) -> Choice:
+    solver, beta = _solver(estimator), None if isinstance(estimator.beta, str) else float(estimator.beta)
+    if beta is None or n_folds:
+        folds = N_FOLDS if n_folds is None else n_folds
+        return choose_beta(terms, loss, solver, run, rng, beta=beta, n_folds=folds)
     return Choice(loss, beta, np.zeros((terms.objective(loss, beta).shape[0], 1)))
 
 

@@ -35,7 +35,7 @@ from nearer.coembedding.model import MetricModel
 from nearer.coembedding.tasks import TargetTask, Task
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
-from nearer.losses.margins import MARGIN_LOSSES, MarginLoss, find_margin_loss
+from nearer.losses.margins import MarginLoss, find_margin_loss, find_smooth_loss
 from nearer.pairwise._scales import check_scale, columns_of, moved, scales_of, shift_of
 from nearer.pairwise.inputs import check_not_constant
 from nearer.solvers import Result
@@ -250,13 +250,8 @@ class MetricLearner(MetricModel):
         return loss
 
     def _check_settings(self) -> None:
-        if self.loss != "auto" and not np.isfinite(find_margin_loss(self.loss).curvature):
-            smooth = [name for name, loss in MARGIN_LOSSES.items() if np.isfinite(loss().curvature)]
-            raise InputError(
-                f"is {find_margin_loss(self.loss).name!r}, which has a kink",
-                f"use {', '.join(smooth)}",
-                parameter="loss",
-            )
+        if self.loss != "auto":
+            find_smooth_loss(self.loss)
         whole("n_neighbors", self.n_neighbors)
         check_scale(self.scale)
         check_fit_settings(self)

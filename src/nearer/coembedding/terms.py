@@ -25,6 +25,9 @@ class Terms(Protocol):
     def error(self, Q: np.ndarray) -> float:
         """Return how badly the metric Q Qᵀ does on the terms: 0 is perfect."""
 
+    def score(self, Q: np.ndarray, loss: Any) -> float:
+        """Return what to choose the strength of the penalty by, on held-out terms; lower is better."""
+
     def splits(self, n_splits: int, rng: np.random.Generator) -> list[tuple[Any, Any]]:
         """Return pairs of training and held-out terms; terms that say nearly the same stay together."""
 
@@ -72,6 +75,10 @@ class Margins:
         weights = None if self.weights is None else relative(self.weights)
         return float(np.average((margins < 0) + 0.5 * (margins == 0), weights=weights))
 
+    def score(self, Q: np.ndarray, loss: MarginLoss) -> float:
+        """Return the mean loss."""
+        return self.objective(loss, 0.0).value(Q)
+
     def splits(self, n_splits: int, rng: np.random.Generator) -> list[tuple[Margins, Margins]]:
         """Return folds of groups."""
         groups = np.arange(len(self)) if self.groups is None else self.groups
@@ -111,6 +118,10 @@ class Similarities:
         """Return the squared error, as a share of the squares of the target."""
         total = float(np.mean(self.target**2))
         return SimilarityObjective(self.rows, self.target).value(Q) / total if total > 0 else 0.0
+
+    def score(self, Q: np.ndarray, loss: MarginLoss) -> float:
+        """Return the mean squared error."""
+        return self.objective(loss, 0.0).value(Q)
 
     def splits(self, n_splits: int, rng: np.random.Generator) -> list[tuple[Similarities, Similarities]]:
         """Return folds of rows: pairs of a training row and a held-out row are in neither part."""

@@ -50,7 +50,7 @@ class SoftMaxLoss(LabelSetLoss):
     --------
     >>> value, slopes = SoftMaxLoss().of_row(np.array([3.0, -3.0, 0.0]), np.array([True, False, False]))
     >>> round(float(value), 4), slopes.round(4)
-    (1.3133, array([0.    , 0.    , 0.3655]))
+    (1.3133, array([-0.    ,  0.    ,  0.7311]))
     """
 
     margin: MarginLoss = field(default_factory=SmoothHingeLoss)

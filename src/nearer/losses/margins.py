@@ -216,3 +216,12 @@ def find_margin_loss(loss: str | MarginLoss) -> MarginLoss:
     raise InputError(
         f"must be one of {', '.join(MARGIN_LOSSES)} or a MarginLoss object, not {loss!r}", parameter="loss"
     )
+
+
+def find_smooth_loss(loss: str | MarginLoss) -> MarginLoss:
+    """Return the margin loss with this name, or the object itself; refuse one with a kink."""
+    found = find_margin_loss(loss)
+    if np.isfinite(found.curvature):
+        return found
+    smooth = [name for name, kind in MARGIN_LOSSES.items() if np.isfinite(kind().curvature)]
+    raise InputError(f"is {found.name!r}, which has a kink", f"use {', '.join(smooth)}", parameter="loss")

@@ -115,7 +115,8 @@ class AffinityObjective:
     def affinities(self, Q: np.ndarray) -> np.ndarray:
         """Return the affinities of all rows with all labels, at C = Q Qᵀ."""
         V = self._label_points(Q)
-        return np.vstack([self._affinities(block.X @ Q[: self.n_features], V) for block in self._blocks])
+        found = [self._affinities(block.X @ Q[: self.n_features], V) for block in self._blocks]
+        return np.vstack(found)
 
     def value(self, X: np.ndarray) -> float:
         """Return F(X Xᵀ)."""
@@ -201,11 +202,7 @@ class AffinityObjective:
         return np.concatenate([np.asarray(self.label_features.T @ by_label[:m]), by_label[m:]])
 
     def _affinities(self, points: np.ndarray, V: np.ndarray) -> np.ndarray:
-        found = points @ (2 * V.T)
-        found -= self.parts * np.einsum("ij,ij->i", V, V)
-        if not self.threshold:
-            return np.ascontiguousarray(found)
-        return found[:, :-1] - found[:, -1:]
+        return affinities_of(points, V, self.parts, self.threshold)
 
     def _slopes(self, block: _Block, points: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss of a block and its derivatives by `2 u·v - |v|²`, those of the threshold last."""
@@ -214,6 +211,17 @@ class AffinityObjective:
         if self.threshold:
             slopes = np.hstack([slopes, -slopes.sum(axis=1, keepdims=True)])
         return value, slopes
+
+
+def affinities_of(points: np.ndarray, V: np.ndarray, parts: int = 1, threshold: bool = True) -> np.ndarray:
+    """Return the affinities of rows at some points with labels at V; the last row of V is the threshold, if any.
+
+    >>> affinities_of(np.array([[1.0]]), np.array([[1.0], [3.0], [0.0]]))
+    array([[ 1., -3.]])
+    """
+    found = points @ (2 * V.T)
+    found -= parts * np.einsum("ij,ij->i", V, V)
+    return found[:, :-1] - found[:, -1:] if threshold else np.ascontiguousarray(found)
 
 
 class _Block:

@@ -49,6 +49,8 @@ class Choice:
         "interrupted" or "callback" if the user ended the trials.
     n_held_out : int
         Held-out comparisons, or other terms, over all splits.
+    held_out : list of tuple
+        Per split, what was held out and the points that were fitted without it.
     """
 
     loss: Loss
@@ -60,6 +62,7 @@ class Choice:
     evaluations: int = 0
     stopped: str | None = None
     n_held_out: int = 0
+    held_out: list[tuple[Data, np.ndarray]] = field(default_factory=list)
 
     @property
     def least_error(self) -> float:
@@ -185,7 +188,10 @@ class Trials:
         for path in self.paths:
             if path.best is not None and path.least < (1 - gain) * least:
                 least = path.least
-                best = Choice(path.loss, path.best, path.best_points(comparisons))
+                held_out = [
+                    (held, points) for (_, held), points in zip(path.splits, path.best_fits, strict=True)
+                ]
+                best = Choice(path.loss, path.best, path.best_points(comparisons), held_out=held_out)
         return replace(
             best,
             errors={name: path.errors for name, path in self._named().items()},

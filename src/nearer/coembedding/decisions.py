@@ -1,0 +1,168 @@
+"""From affinities to decisions and probabilities: thresholds for a criterion, and calibration.
+
+Affinities above 0 say that a row is nearer to a label than to the threshold. Which cut is best depends on what errors
+cost, so it is chosen for a criterion, on rows that were not learned from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nearer._utils.schema import Array, Fields, Number, optional
+from nearer.pairwise.thresholds import Scored, calibrate
+
+#: what a threshold is chosen for; "accuracy" is for rows with exactly one label
+CRITERIA = ("micro-f1", "macro-f1", "hamming")
+#: rows with a label, and without it, from which it has a cut and a calibration of its own
+_ENOUGH = 10
+#: numbers that a calibration of all labels together is found from
+_MOST = 200_000
+#: temperatures that are tried, as multiples of one per unit of spread
+_TEMPERATURES = np.geomspace(0.02, 50, 61)
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Thresholds of affinities and the calibration of probabilities.
+
+    Attributes
+    ----------
+    threshold : float
+        Above it, a row is predicted to have a label.
+    thresholds : array (m,), optional
+        One for each label instead; `threshold` is then for labels that were never seen.
+    slopes, offsets : array (m + 1,)
+        The probability of label y is `1 / (1 + exp(-(slopes[y] * affinity + offsets[y])))`; the last entry is for
+        labels that were never seen.
+    """
+
+    threshold: float
+    thresholds: np.ndarray | None
+    slopes: np.ndarray
+    offsets: np.ndarray
+    _schema = Fields(
+        threshold=Number(),
+        thresholds=optional(Array("m", dtype="float64")),
+        slopes=Array(None, dtype="float64", filled=True),
+        offsets=Array(None, dtype="float64", filled=True),
+    )
+
+    def cuts(self, seen: bool) -> np.ndarray | float:
+        """Return what affinities are compared with: of the labels of the fit, or of others."""
+        return self.thresholds if seen and self.thresholds is not None else self.threshold
+
+    def probabilities(self, affinities: np.ndarray, seen: bool) -> np.ndarray:
+        """Return the probability of each label."""
+        from scipy.special import expit
+
+        slopes, offsets = (self.slopes, self.offsets)
+        if seen:
+            return expit(affinities * slopes[:-1] + offsets[:-1])
+        return expit(affinities * slopes[-1] + offsets[-1])
+
+
+def decide(affinities: np.ndarray, labels: Any, threshold: str | float) -> Decisions:
+    """Choose thresholds for a criterion, or take a given one, and calibrate probabilities.
+
+    Parameters
+    ----------
+    affinities : array (n, m)
+        Of rows that were held out.
+    labels : CSR matrix (n, m)
+        Labels of these rows.
+    threshold : {"micro-f1", "macro-f1", "hamming"} or float
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> affinities = np.array([[3.0, -1.0], [1.0, 4.0], [0.0, -2.0]])
+    >>> labels = sparse.csr_matrix([[1, 0], [0, 1], [0, 0]])
+    >>> decide(affinities, labels, "micro-f1").threshold
+    2.0
+    >>> decide(np.tile(affinities, (10, 1)), sparse.vstack([labels] * 10), "macro-f1").thresholds
+    array([2. , 1.5])
+    """
+    own = labels.toarray() > 0
+    if not isinstance(threshold, str):
+        cut, cuts = float(threshold), None
+    elif threshold == "macro-f1":
+        cut = _best_cut(affinities.ravel(), own.ravel(), "micro-f1")[0]
+        cuts = np.array([_cut_of_label(*column, cut) for column in zip(affinities.T, own.T, strict=True)])
+    else:
+        cut, cuts = _best_cut(affinities.ravel(), own.ravel(), threshold)[0], None
+    return Decisions(cut, cuts, *_sigmoids(affinities, own))
+
+
+def best_value(affinities: np.ndarray, labels: Any, criterion: str) -> float:
+    """Return the value of a criterion with the threshold that is best for the same rows.
+
+    >>> from scipy import sparse
+    >>> best_value(np.array([[3.0, -1.0], [1.0, 4.0]]), sparse.csr_matrix([[1, 0], [0, 1]]), "micro-f1")
+    1.0
+    """
+    if criterion == "accuracy":
+        return float(np.mean(affinities.argmax(axis=1) == labels.indices))
+    own = labels.toarray() > 0
+    if criterion != "macro-f1":
+        return _best_cut(affinities.ravel(), own.ravel(), criterion)[1]
+    columns = zip(affinities.T, own.T, strict=True)
+    return float(np.mean([_best_cut(*column, "micro-f1")[1] for column in columns if column[1].any()]))
+
+
+def temperature(affinities: np.ndarray, labels: Any) -> float:
+    """Return the factor of affinities whose soft maximum is the likeliest, for rows with exactly one label.
+
+    >>> from scipy import sparse
+    >>> affinities = np.array([[2.0, 0.0], [0.0, 2.0], [2.0, 0.0], [0.0, 2.0]])
+    >>> temperature(affinities, sparse.csr_matrix([[1, 0], [0, 1], [1, 0], [1, 0]])) < 1
+    True
+    """
+    from scipy.special import logsumexp
+
+    spread = float(np.std(affinities - affinities.mean(axis=1, keepdims=True)))
+    if spread == 0:
+        return 1.0
+    chosen = affinities[np.arange(len(affinities)), labels.indices]
+    factors = _TEMPERATURES / spread
+    losses = [np.mean(logsumexp(factor * affinities, axis=1) - factor * chosen) for factor in factors]
+    return float(factors[int(np.argmin(losses))])
+
+
+def _best_cut(scores: np.ndarray, own: np.ndarray, criterion: str) -> tuple[float, float]:
+    """Return the cut with the highest F1, or share of correct decisions, and this value."""
+    order = np.argsort(-scores)
+    ordered, hits = scores[order], np.append(0, np.cumsum(own[order]))
+    called = np.arange(len(scores) + 1)
+    if criterion == "hamming":
+        values = 1 - (hits[-1] + called - 2 * hits) / max(len(scores), 1)
+    else:
+        values = 2 * hits / np.maximum(called + hits[-1], 1)
+    # no cut separates equal scores
+    possible = np.append(np.append(True, ordered[1:] < ordered[:-1]), True)
+    best = int(np.where(possible, values, -np.inf).argmax())
+    edges = np.concatenate([ordered[:1] + 1, ordered, ordered[-1:] - 1])
+    return float(edges[best] / 2 + edges[best + 1] / 2), float(values[best])
+
+
+def _cut_of_label(scores: np.ndarray, own: np.ndarray, common: float) -> float:
+    """Return the best cut of one label; a rare one has the common cut, since its own would be mostly chance."""
+    return _best_cut(scores, own, "micro-f1")[0] if own.sum() >= _ENOUGH else common
+
+
+def _sigmoids(affinities: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return slope and offset of the probability of each label, and of all together last; rare labels share these."""
+    every = np.linspace(0, affinities.size - 1, min(affinities.size, _MOST)).astype(int)
+    common = _sigmoid(affinities.ravel()[every], own.ravel()[every])
+    found = np.tile(np.array([common]), (affinities.shape[1] + 1, 1))
+    counts = own.sum(axis=0)
+    for label in np.flatnonzero((counts >= _ENOUGH) & (len(own) - counts >= _ENOUGH)):
+        found[label] = _sigmoid(affinities[:, label], own[:, label])
+    return found[:, 0].copy(), found[:, 1].copy()
+
+
+def _sigmoid(scores: np.ndarray, own: np.ndarray) -> tuple[float, float]:
+    found = calibrate(Scored(scores, own, np.ones(len(scores))), "sigmoid")
+    return found.slope, found.offset

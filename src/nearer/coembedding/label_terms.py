@@ -1,0 +1,73 @@
+"""Rows with sets of labels as terms of an objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nearer.coembedding.decisions import best_value
+from nearer.coembedding.terms import folds
+from nearer.losses.label_sets import LabelSetLoss
+from nearer.objectives import AffinityObjective
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows, each with its set of labels.
+
+    Attributes
+    ----------
+    rows : array or CSR matrix (n, p)
+    labels : CSR matrix (n, m)
+    label_features : array or CSR matrix (m, k), optional
+    criterion : str
+        What strengths of the penalty are judged by, see `decisions.py`.
+    loss : LabelSetLoss
+        Tells whether there is a threshold: a relative loss has none.
+    """
+
+    rows: Any
+    labels: Any
+    label_features: Any
+    criterion: str
+    loss: LabelSetLoss
+
+    def __len__(self) -> int:
+        return int(self.labels.shape[0])
+
+    def objective(self, loss: LabelSetLoss, beta: float) -> AffinityObjective:
+        """Return the mean loss; `beta` is the strength of the trace for the sum over rows."""
+        return AffinityObjective(
+            self.rows,
+            self.labels,
+            loss=loss,
+            label_features=self.label_features,
+            threshold=not self.loss.relative,
+            trace_penalty=beta / max(len(self), 1),
+        )
+
+    def affinities(self, Q: np.ndarray) -> np.ndarray:
+        """Return the affinities of all rows with all labels."""
+        return self.objective(self.loss, 0.0).affinities(Q)
+
+    def error(self, Q: np.ndarray) -> float:
+        """Return by how much the criterion is below 1, with the best threshold for these rows."""
+        return 1 - best_value(self.affinities(Q), self.labels, self.criterion)
+
+    def score(self, Q: np.ndarray, loss: LabelSetLoss) -> float:
+        """Return what strengths are chosen by: the error."""
+        return self.error(Q)
+
+    def splits(self, n_splits: int, rng: np.random.Generator) -> list[tuple[LabelledRows, LabelledRows]]:
+        """Return folds of rows."""
+        fold = folds(np.arange(len(self)), n_splits, rng)
+        return [(self._part(fold != at), self._part(fold == at)) for at in range(n_splits)]
+
+    def first(self, count: int) -> LabelledRows:
+        """Return no more than this many rows."""
+        return self if len(self) <= count else self._part(slice(count))
+
+    def _part(self, chosen: np.ndarray | slice) -> LabelledRows:
+        return replace(self, rows=self.rows[chosen], labels=self.labels[chosen])

@@ -10,6 +10,8 @@ from nearer.losses import HingeLoss, RankingLoss, SmoothHingeLoss, SoftMaxLoss
 from nearer.objectives import AffinityObjective, affinities
 from nearer.objectives.planes import factor_plane
 from nearer.solvers import ILA, Budget, minimise
+from nearer.solvers.certificate import certify
+from nearer.solvers.ila import principal
 
 KINDS = ("labels", "features", "ranking", "two parts")
 EVERY = pytest.mark.parametrize("kind", KINDS)
@@ -172,3 +174,43 @@ def test_bad_input():
     with pytest.raises(InputError, match="threshold"):
         AffinityObjective(X[:2], labels, loss=SoftMaxLoss(), threshold=False)
     assert "smoothness" not in AffinityObjective(X[:2], labels, loss=SoftMaxLoss(HingeLoss())).provides
+
+
+@EVERY
+@LOOKS
+def test_the_gradient_of_the_loss_has_a_small_range(kind, look):
+    f, *_ = problem(kind, look)
+    Q = factor(f)
+    loss = lambda W: f.gradient_at(Q)(W) - f.trace_penalty * W  # noqa: E731
+    basis = np.linalg.qr(f.gradient_range(Q))[0]
+    image = loss(np.random.default_rng(3).normal(size=(f.shape[0], 4)))
+    np.testing.assert_allclose(basis @ (basis.T @ image), image, atol=1e-12)
+
+
+def test_eigenpairs_within_the_range_are_those_of_the_whole_matrix():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 20)), rng.random((60, 3)) < 0.4
+    f = AffinityObjective(X, sparse.csr_matrix(Y), loss=SoftMaxLoss(), trace_penalty=0.02)
+    assert "gradient_range" in f.provides
+    for columns in (0, 1, 2):
+        Q = principal(rng.normal(size=(24, columns)) * 0.3)
+        small = certify(f, Q, f.value(Q), 4, rng)
+        unknowing = Unknowing(f)
+        whole = certify(unknowing, Q, f.value(Q), 4, rng)
+        assert small.eigenvalue == pytest.approx(whole.eigenvalue, rel=1e-9)
+        assert small.directions.shape == whole.directions.shape
+        np.testing.assert_allclose(
+            small.directions @ small.directions.T, whole.directions @ whole.directions.T, atol=1e-8
+        )
+        np.testing.assert_allclose(Q.T @ small.directions, 0, atol=1e-10)
+
+
+class Unknowing:
+    """The same objective, which does not know the range of its gradient."""
+
+    def __init__(self, objective):
+        self.objective = objective
+        self.provides = objective.provides - {"gradient_range"}
+
+    def __getattr__(self, name):
+        return getattr(self.objective, name)

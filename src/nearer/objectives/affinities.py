@@ -29,6 +29,8 @@ from nearer.objectives.points import mean_one
 
 #: affinities that exist at the same time
 _BLOCK = 2**18
+#: the range of the gradient is worth knowing if it has fewer dimensions than this share of all
+_SMALL_RANGE = 0.6
 
 
 class AffinityObjective:
@@ -106,7 +108,9 @@ class AffinityObjective:
     @property
     def provides(self) -> frozenset[str]:
         """Return what solvers may use; a loss with a kink is not smooth."""
-        return members(WithFactors) | {"convexity"} | ({"smoothness"} if self.loss.smooth else set())
+        parts = members(WithFactors) | {"convexity"}
+        parts |= {"smoothness"} if self.loss.smooth else set()
+        return parts | ({"gradient_range"} if self._range_is_small else set())
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of a factor with any number of columns."""
@@ -146,13 +150,7 @@ class AffinityObjective:
 
     def gradient_at(self, X: np.ndarray) -> Product:
         """Return the product of the gradient by C, at C = X Xᵀ, with a vector or with columns."""
-        n, V = self.n_features, self._label_points(X)
-        across, sums = np.zeros((n, len(V))), np.zeros(len(V))
-        for block in self._blocks:
-            _, slopes = self._slopes(block, block.X @ X[:n], V)
-            across += block.XT @ slopes
-            sums += slopes.sum(axis=0)
-        sums *= self.parts
+        n, (across, sums) = self.n_features, self._gradient_parts(X)
 
         def product(W: np.ndarray) -> np.ndarray:
             labels = self._label_points(W)
@@ -162,6 +160,17 @@ class AffinityObjective:
             return found
 
         return product
+
+    def gradient_range(self, X: np.ndarray) -> np.ndarray:
+        """Return columns whose span holds all products of the gradient of the loss at X Xᵀ.
+
+        Between features of rows the gradient is 0, so there are at most two columns per feature of a label.
+        """
+        n, k = self.n_features, self.shape[0] - self.n_features
+        found = np.zeros((self.shape[0], 2 * k))
+        found[:n, :k] = self._of_labels(self._gradient_parts(X)[0].T).T
+        found[n:, k:] = np.eye(k)
+        return found
 
     def plane(self, X: np.ndarray, U: np.ndarray) -> Plane:
         """Return F(a X Xᵀ + b U Uᵀ) and its derivatives by a and b, as a function of a and b."""
@@ -185,6 +194,21 @@ class AffinityObjective:
         return at
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    @property
+    def _range_is_small(self) -> bool:
+        labels = self.shape[0] - self.n_features
+        return 2 * labels < _SMALL_RANGE * self.shape[0]
+
+    def _gradient_parts(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gradient of the loss by C: between features and labels, and on the diagonal of labels."""
+        V = self._label_points(X)
+        across, sums = np.zeros((self.n_features, len(V))), np.zeros(len(V))
+        for block in self._blocks:
+            _, slopes = self._slopes(block, block.X @ X[: self.n_features], V)
+            across += block.XT @ slopes
+            sums += slopes.sum(axis=0)
+        return across, self.parts * sums
 
     def _label_points(self, Q: np.ndarray) -> np.ndarray:
         """Return the points of all labels, and of the threshold last."""

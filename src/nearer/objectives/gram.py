@@ -28,7 +28,7 @@ FACTOR_PARTS = frozenset(
 #: what it provides besides if the problem is convex
 CONVEX_PARTS = frozenset({"convexity", "lower_bound", "smoothed"})
 #: and if besides its gradient is continuous
-SMOOTH_PARTS = frozenset({"smoothness", "gradient_at", "plane"})
+SMOOTH_PARTS = frozenset({"smoothness", "gradient_at", "plane", "shape"})
 #: the dimension that losses with a setting by dimension assume if the rank is free
 _PLANE = 2
 

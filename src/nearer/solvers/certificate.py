@@ -100,7 +100,11 @@ def certify(
     within = basis.T @ inside
     coupling = inside - basis @ within
     slack = float(np.diagonal(within) @ np.einsum("ij,ij->j", Q, Q))
-    values, vectors, error = _leading(_Complement(gradient, basis, beta), max(most, 1), rng, accuracy)
+    complement = _Complement(gradient, basis, beta)
+    if "gradient_range" in objective.provides:
+        values, vectors, error = _leading_within(complement, objective.gradient_range(Q), max(most, 1))  # type: ignore[attr-defined]
+    else:
+        values, vectors, error = _leading(complement, max(most, 1), rng, accuracy)
     outside = float(values[0]) + error if len(values) else -np.inf
     eigenvalue = _largest(within, coupling, outside)
     above = values > accuracy * beta
@@ -154,6 +158,25 @@ class _Complement:
         """Return the whole matrix, for few rows."""
         matrix = self.times(np.eye(len(self.basis)))
         return (matrix + matrix.T) / 2
+
+
+def _leading_within(matrix: _Complement, V: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the same as `_leading` if the gradient of the loss maps everything into the span of a few columns V.
+
+    Whatever is orthogonal to these and to Q has the eigenvalue -beta.
+    """
+    from scipy.linalg import qr
+
+    # with pivots: columns may depend on each other once the part in the span of Q is taken away
+    W, R, _ = qr(matrix.out(V), mode="economic", pivoting=True, check_finite=False)
+    sizes = np.abs(np.diagonal(R))
+    W = matrix.out(W[:, sizes > _ROUNDING * max(sizes.max(initial=0.0), 1e-300)])
+    if not W.shape[1]:
+        return np.array([-matrix.beta]), np.zeros((len(matrix.basis), 1)), 0.0
+    small = W.T @ matrix.times(W)
+    with threads_for(len(small)):
+        values, vectors = np.linalg.eigh((small + small.T) / 2)
+    return values[::-1][:count] - matrix.beta, W @ vectors[:, ::-1][:, :count], 0.0
 
 
 def _leading(

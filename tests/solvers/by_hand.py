@@ -224,6 +224,7 @@ class Factors(Quadratic):
 
     trace_penalty = Kernel.trace_penalty
     _marks = frozenset({"convexity", "smoothness"})
+    shape = (6, 6)
 
     def __init__(self):
         self._whole = Kernel()

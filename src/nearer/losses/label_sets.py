@@ -23,6 +23,7 @@ class LabelSetLoss(ABC):
     #: whether affinities are only compared with each other: adding a number to all of them changes nothing
     relative: ClassVar[bool]
     margin: MarginLoss
+    _schema = Fields(margin=Part(MarginLoss))
 
     @property
     def smooth(self) -> bool:
@@ -56,7 +57,6 @@ class SoftMaxLoss(LabelSetLoss):
     margin: MarginLoss = field(default_factory=SmoothHingeLoss)
     name = "soft-max"
     relative = False
-    _schema = Fields(margin=Part(MarginLoss))
 
     def of_row(self, affinities: np.ndarray, own: np.ndarray) -> tuple[float, np.ndarray]:
         signs = np.where(own, 1.0, -1.0)
@@ -93,7 +93,6 @@ class RankingLoss(LabelSetLoss):
     margin: MarginLoss = field(default_factory=LogisticLoss)
     name = "ranking"
     relative = True
-    _schema = Fields(margin=Part(MarginLoss))
 
     def of_row(self, affinities: np.ndarray, own: np.ndarray) -> tuple[float, np.ndarray]:
         margins = affinities[own][:, None] - affinities[~own][None, :]

@@ -16,6 +16,7 @@ from nearer._utils.schema import Fields, Part
 from nearer.losses.margins import LogisticLoss, MarginLoss, SmoothHingeLoss
 
 
+@dataclass(frozen=True)
 class LabelSetLoss(ABC):
     """How badly the affinities of a row fit its set of labels: convex in the affinities, never negative."""
 

@@ -15,7 +15,6 @@ from nearer.solvers.ila import principal
 from nearer.solvers.path import Choice, StopRule, Trials
 from nearer.solvers.plane_search import lowest_on
 from tests.registries import planted
-from tests.solvers.by_hand import Factors
 
 GROWTHS = pytest.mark.parametrize("growth", ["exponential", "linear"])
 
@@ -304,12 +303,12 @@ def test_it_repeats_and_pickles():
 
 
 def test_a_loss_that_breaks_down_is_a_divergence():
-    class Broken(Factors):
+    class Broken(GramObjective):
         def value_and_factor_gradient(self, X):
             value, gradient = super().value_and_factor_gradient(X)
             return (value, gradient) if X.shape[1] < 2 else (np.nan, gradient * np.nan)
 
-    Q, result = minimise(ILA(), Broken(), np.zeros((6, 1)), budget=Budget(tol=1e-9))
+    Q, result = solved(Broken(planted(), losses.STE(), trace_penalty=0.002), tol=1e-9)
     assert np.isfinite(Q).all()
     assert np.isfinite(result.objective)
     assert result.stop_reason != "tolerance"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,19 @@ def test_type_checkers_find_it(row):
 def test_the_options_of_fit_set_parameters_that_exist(row):
     assert row.options.keys() <= inspect.signature(estimator_class(row.name)).parameters.keys()
     assert bool(row.options) == (row.model is not None)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in BY_MODEL.values()])
+def test_the_command_line_has_what_its_row_names(row):
+    commands = {name: import_module(f"nearer.cli.{name}") for name in ("fit", *row.commands)}
+    known = {
+        option
+        for name, module in commands.items()
+        for option in inspect.signature(getattr(module, name)).parameters
+    }
+    assert {*row.options.values(), *row.reading} <= known
+    if row.cli is not None:
+        assert hasattr(import_module(f"nearer.cli.{row.cli}"), "fit")
 
 
 @rows

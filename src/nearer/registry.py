@@ -23,11 +23,21 @@ class Registration(NamedTuple):
     model: str | None = None
     #: the options of `nearer fit` by the parameters that they set
     options: Mapping[str, str] = {}
+    #: other options of `nearer` that not all models have: how their files are read
+    reading: tuple[str, ...] = ()
+    #: the commands that its model files are for
+    commands: tuple[str, ...] = ()
+    #: the module of nearer.cli with its own `fit` and other commands, if they are not those of models of answers
+    cli: str | None = None
     #: False if it is found in its own package only, not as `nearer.X`
     at_root: bool = True
 
 
 _BUDGET = {"max_epochs": "max_epochs", "max_seconds": "max_seconds", "tol": "tol"}
+_TABLE = ("header", "invalid")
+_ANSWERS = ("columns", "coding", "zero", "codes", "first_index", *_TABLE, "dim", "report", "start")
+_PAIRS = ("left", "right", "weight", "time_column", "ids", "duplicates", "at_least", *_TABLE)
+_OF_ANSWERS: dict[str, Any] = {"reading": _ANSWERS, "commands": ("evaluate", "predict", "plot")}
 
 ESTIMATORS = (
     Registration(
@@ -46,6 +56,7 @@ ESTIMATORS = (
             "n_jobs": "jobs",
             **_BUDGET,
         },
+        **_OF_ANSWERS,
     ),
     Registration(
         "RelativeKernel",
@@ -54,6 +65,7 @@ ESTIMATORS = (
         "kernels.md",
         "kernel",
         {"loss": "loss", "trace_penalty": "trace_penalty", "max_rank": "rank", **_BUDGET},
+        **_OF_ANSWERS,
     ),
     Registration(
         "OnlineKernel",
@@ -69,6 +81,7 @@ ESTIMATORS = (
             "trace_penalty": "trace_penalty",
             "rank": "rank",
         },
+        **_OF_ANSWERS,
     ),
     Registration(
         "TwoTower",
@@ -88,6 +101,9 @@ ESTIMATORS = (
             "device": "device",
             **_BUDGET,
         },
+        reading=(*_PAIRS, "left_features", "right_features", "search"),
+        commands=("evaluate", "recommend", "export"),
+        cli="_towers",
     ),
     Registration(
         "AUCClassifier",

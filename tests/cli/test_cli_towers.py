@@ -140,7 +140,7 @@ def test_a_search_draws_a_bar(start, clicked, tmp_path):
     ("options", "says"),
     [
         ("--model towers --effort quick", ["--effort", "not towers"]),
-        ("--model towers --report page.html", ["--report", "not for --model towers"]),
+        ("--model towers --report page.html", ["--report", "not towers"]),
         ("--model towers --columns anchor=user", ["--columns"]),
         ("--model towers --codes first=0,second=1", ["--codes"]),
         ("--model towers --rank 3", ["--rank", "not towers"]),
@@ -263,4 +263,4 @@ def test_evaluate_refuses_options_of_the_other_kind(run, clicked, fitted):
     pairs = ("evaluate", clicked / "towers.nearer", clicked / "clicks-later.csv")
     run(*pairs, "--coding", "signs", exits=2, says=["--coding", "towers"])
     answers = ("evaluate", fitted / "model.nearer", fitted / "answers.csv")
-    run(*answers, "--at-least", 4, exits=2, says=["--at-least", "no towers"])
+    run(*answers, "--at-least", 4, exits=2, says=["--at-least", "--model towers", "OrdinalEmbedding"])

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     ModelKind = str
 else:  # type checkers know no enumerations that are made at run time
     ModelKind = StrEnum("ModelKind", [(model, model) for model in BY_MODEL])
+#: options that name a file to read
+INPUT_FILES = ("left_features", "right_features")
 DEFAULT_MODEL = ModelKind("embedding")
 
 

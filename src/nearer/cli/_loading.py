@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.errors import InputError
-from nearer.registry import BY_NAME
+from nearer.registry import BY_NAME, Registration
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,50 +15,31 @@ if TYPE_CHECKING:
     from nearer._fitting import Model
     from nearer.comparisons import Comparisons
     from nearer.kernels.online import OnlineKernel
-    from nearer.towers.two_tower import TwoTower
 
 
-def load_any(path: Path) -> Any:
-    """Return the embedding, kernel or towers in a file; refuse another estimator."""
+def load_for(path: Path, command: str) -> tuple[Any, Registration]:
+    """Return the model in a file and its row; refuse an estimator that a command is not for."""
     from nearer.saving import load
 
     estimator = load(path)
-    if BY_NAME[type(estimator).__name__].model is None:
-        raise InputError(f"{path}: this is a {type(estimator).__name__}, not a model that `nearer fit` wrote")
-    return estimator
-
-
-def is_towers(estimator: Any) -> bool:
-    """Return whether a model has two towers, without the import of torch."""
-    return type(estimator).__name__ == "TwoTower"
-
-
-def load_model(path: Path) -> Model:
-    """Return the embedding or kernel in a file; refuse another estimator."""
-    estimator = load_any(path)
-    if is_towers(estimator):
+    row = BY_NAME[type(estimator).__name__]
+    if row.model is None:
+        raise InputError(f"{path}: this is a {row.name}, not a model that `nearer fit` wrote")
+    if command not in row.commands:
+        possible = " or ".join(f"nearer {name}" for name in row.commands)
+        others = [f"--model {one.model}" for one in BY_NAME.values() if command in one.commands]
         raise InputError(
-            f"{path}: this is a TwoTower, which answers no questions about a single set of objects: use nearer "
-            "recommend, evaluate or export"
+            f"{path}: this is a {row.name}, for {possible}; nearer {command} is for models of nearer fit "
+            f"{' or '.join(others)}"
         )
-    return estimator
-
-
-def load_towers(path: Path) -> TwoTower:
-    """Return the towers in a file; refuse another estimator."""
-    estimator = load_any(path)
-    if not is_towers(estimator):
-        raise InputError(
-            f"{path}: this is a {type(estimator).__name__}, not two towers: fit some with nearer fit --model towers"
-        )
-    return estimator
+    return estimator, row
 
 
 def load_online(path: Path) -> OnlineKernel:
     """Return the online kernel in a file, to continue with; other models would need all answers again."""
     from nearer._fitting import is_online
 
-    estimator = load_model(path)
+    estimator, _ = load_for(path, "predict")
     if not is_online(estimator):
         raise InputError(
             f"{path}: this is a {type(estimator).__name__}, and only an online model can continue with more answers: "

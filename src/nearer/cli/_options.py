@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nearer.errors import InputError
+from nearer.registry import BY_MODEL, Registration
 
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
@@ -146,9 +148,6 @@ RepeatedPairs = Annotated[
 AtLeast = Annotated[
     float | None, _pairs("--at-least", help="Keep only pairs with this weight or rating; each counts once.")
 ]
-#: the options for reading that only files of answers have, and those that only files of pairs have
-FOR_ANSWERS = ("columns", "coding", "zero", "codes", "first_index")
-FOR_PAIRS = ("left", "right", "weight", "time_column", "ids", "duplicates", "at_least")
 
 
 def typed_options(context: typer.Context) -> dict[str, str]:
@@ -170,6 +169,30 @@ def refuse_idle(context: typer.Context, *rules: tuple[bool, Collection[str], str
         option = next((typed[name] for name in names if name in typed), None)
         if idle and option is not None:
             raise InputError(f"{option} {advice}")
+
+
+def refuse_options_of_others(context: typer.Context, model: str, holder: str | None = None) -> None:
+    """Refuse options that only other models have; `holder` describes a model file."""
+    for option, models in models_with().items():
+        advice = f"is for --model {' or '.join(models)}, not {holder or model}: leave it out"
+        refuse_idle(context, (model not in models, [option], advice))
+
+
+def models_with(reading: bool = True) -> dict[str, list[str]]:
+    """Return the models that have an option, for all options that not every model has."""
+    found: dict[str, list[str]] = {}
+    for model, row in BY_MODEL.items():
+        for option in dict.fromkeys((*row.options.values(), *(row.reading if reading else ()))):
+            found.setdefault(option, []).append(model)
+    return found
+
+
+def own_command(row: Registration, command: str) -> Callable[..., None] | None:
+    """Return what a command does with a model if it is not the usual: a function of the context and the model."""
+    if row.cli is None:
+        return None
+    found: Callable[..., None] | None = getattr(import_module(f"nearer.cli.{row.cli}"), command, None)
+    return found
 
 
 def parse_columns(text: str | None) -> dict[str, str | int] | None:

@@ -29,11 +29,12 @@ _RANKS = 20
 _SEARCHED = ("hidden", "inputs", "max_seconds", "validation")
 
 
-def fit_towers(context: typer.Context, path: Path, out: Path, *, as_json: bool) -> None:
+def fit(context: typer.Context, out: Path) -> None:
     """Fit towers to the pairs of a file, save them, and print how well they rank held-out pairs."""
     from nearer.saving import save
 
     given = context.params
+    path = given["answers"]
     searched = given["search"] is not None
     refuse_idle(context, (searched, _SEARCHED, "is chosen by --search: leave one of the two out"))
     estimator = new_towers(context)
@@ -46,7 +47,7 @@ def fit_towers(context: typer.Context, path: Path, out: Path, *, as_json: bool) 
     holds = "the best model so far" if interrupted else "the model"
     try:
         facts = _facts(estimator, pairs, train, test) | {"seed": given["seed"], "model": out}
-        show(facts, _lines(facts, estimator), as_json=as_json)
+        show(facts, _lines(facts, estimator), as_json=given["as_json"])
     except KeyboardInterrupt:
         interrupted = True
     if interrupted:
@@ -264,8 +265,9 @@ def scores_of(model: TwoTower, held_out: csr_matrix) -> tuple[dict[str, np.ndarr
     return ours, theirs
 
 
-def evaluate_towers(model: TwoTower, context: typer.Context, path: Path, *, as_json: bool) -> None:
+def evaluate(context: typer.Context, model: TwoTower) -> None:
     """Print how well towers rank the pairs of a file; pairs of the fit do not count."""
+    path = context.params["answers"]
     names = model.left_names_, model.right_names_
     about: dict[str, Any] = {}
     for side, known, embedding in zip(
@@ -295,4 +297,4 @@ def evaluate_towers(model: TwoTower, context: typer.Context, path: Path, *, as_j
         **{"scores": means, "standard_errors": errors, "popularity": popular},
         **{"n_pairs": held_out.nnz, "n_left": n_left, "n_seen": n_known, "n_dropped": pairs.n_dropped},
     }
-    show(facts, lines, as_json=as_json)
+    show(facts, lines, as_json=context.params["as_json"])

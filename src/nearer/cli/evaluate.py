@@ -9,7 +9,7 @@ import typer
 
 from nearer._utils.text import counted
 from nearer.cli import _options as options
-from nearer.cli._loading import is_towers, load_any, read_about
+from nearer.cli._loading import load_for, read_about
 from nearer.cli._output import left_out, percent, show
 from nearer.errors import InputError
 
@@ -41,17 +41,11 @@ def evaluate(
     """Score a saved model: the fraction of answers it predicts correctly, or how well towers rank held-out pairs."""
     from nearer._fitting import warn_of_chance
 
-    estimator = load_any(model)
-    towers = is_towers(estimator)
-    options.refuse_idle(
-        context,
-        (towers, options.FOR_ANSWERS, f"is for answers to questions, but {model} has towers: leave it out"),
-        (not towers, options.FOR_PAIRS, f"is for pairs, but {model} has no towers: leave it out"),
-    )
-    if towers:
-        from nearer.cli._towers import evaluate_towers
-
-        evaluate_towers(estimator, context, answers, as_json=as_json)
+    estimator, row = load_for(model, "evaluate")
+    options.refuse_options_of_others(context, str(row.model), f"the {row.name} in {model}")
+    own = options.own_command(row, "evaluate")
+    if own is not None:
+        own(context, estimator)
         return
     read = partial(options.read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     comparisons = read_about(estimator, answers, read)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._loading import load_towers
+from nearer.cli._loading import load_for
 from nearer.cli._options import AsJson, ModelFile
 from nearer.cli._output import check_outputs, show
 
@@ -25,7 +25,7 @@ def export(
 ) -> None:
     """Write the embeddings of towers to a file."""
     check_outputs([out], inputs=[model])
-    towers = load_towers(model)
+    towers, _ = load_for(model, "export")
     towers.export(out)
     facts = {"out": out, "n_left": len(towers.left_embedding_), "n_right": len(towers.right_embedding_)}
     size = counted(towers.left_embedding_.shape[1], "column")

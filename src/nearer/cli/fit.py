@@ -125,13 +125,12 @@ def fit(
 
     _check_settings(context, model, start)
     out = output_file(out or start, "model.nearer", force=force)
-    features = [path for path in (left_features, right_features) if path is not None]
-    check_outputs([out, report], inputs=[answers, *features])
+    given = (context.params[name] for name in settings.INPUT_FILES)
+    check_outputs([out, report], inputs=[answers, *(path for path in given if path is not None)])
     check_page(report)
-    if model == "towers":
-        from nearer.cli._towers import fit_towers
-
-        fit_towers(context, answers, out, as_json=as_json)
+    own = options.own_command(BY_MODEL[model], "fit")
+    if own is not None:
+        own(context, out)
         return
     read = partial(options.read_answers, answers, columns, header, coding, zero, codes, first_index, invalid)
     n_new = 0
@@ -164,29 +163,15 @@ def fit(
 
 def _check_settings(context: typer.Context, model: str, start: Path | None) -> None:
     """Refuse settings that the model does not have, or that a model to continue with has already."""
-    models_with: dict[str, list[str]] = {}
-    for name, row in BY_MODEL.items():
-        for option in row.options.values():
-            models_with.setdefault(option, []).append(name)
-    del models_with["dim"]  # every model has this option
-    for_towers, for_answers = (
-        (*options.FOR_PAIRS, "left_features", "right_features", "search"),
-        (*options.FOR_ANSWERS, "report", "start"),
-    )
-    options.refuse_idle(
-        context,
-        (model != "towers", for_towers, f"is for --model towers, not {model}: leave it out"),
-        (model == "towers", for_answers, "is for answers to questions, not for --model towers: leave it out"),
-    )
-    if start is not None:
-        settled = [*models_with, *(["model"] if model != "online" else [])]
-        options.refuse_idle(
-            context, (True, settled, f"was settled when {start} began: leave it or --start out")
-        )
+    if start is None:
+        options.refuse_options_of_others(context, model)
         return
-    for option, models in models_with.items():
-        advice = f"is for --model {' or '.join(models)}, not {model}: leave it out"
-        options.refuse_idle(context, (model not in models, [option], advice))
+    settled = [option for option in options.models_with(reading=False) if option != "dim"]
+    if model != "online":
+        settled.append("model")
+    advice = f"was settled when {start} began: leave it or --start out"
+    options.refuse_idle(context, (True, settled, advice))
+    options.refuse_options_of_others(context, "online")
 
 
 def _report(

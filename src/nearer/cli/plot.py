@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._loading import about_model, drawn_map, load_model, object_names
-from nearer.cli._options import AsJson, Force, ModelFile
+from nearer.cli._loading import about_model, drawn_map, load_for, object_names
+from nearer.cli._options import AsJson, Force, ModelFile, own_command
 from nearer.cli._output import check_outputs, check_picture, complain, output_file, show, write_all
 from nearer.errors import InputError
 
@@ -30,6 +30,7 @@ class What(StrEnum):
 
 
 def plot(
+    context: typer.Context,
     model: ModelFile,
     out: Annotated[
         Path | None,
@@ -61,7 +62,11 @@ def plot(
         raise InputError("--labels colours the map: leave out --what, or leave out --labels")
     if dim is not None and what is not What.map:
         raise InputError("--dim is about the map: leave out --what, or leave out --dim")
-    estimator = load_model(model)
+    estimator, row = load_for(model, "plot")
+    own = own_command(row, "plot")
+    if own is not None:
+        own(context, estimator)
+        return
     _check_drawable(estimator, model, what, dim)
     figure = (
         _drawn_map(estimator, dim or 2, labels, title)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._loading import load_model
-from nearer.cli._options import AsJson, Columns, FirstIndex, Header, ModelFile, parse_columns
+from nearer.cli import _options as options
+from nearer.cli._loading import load_for
 from nearer.cli._output import check_outputs, show, write_all
 from nearer.errors import InputError
 
@@ -25,7 +25,8 @@ PREDICTED, PROBABILITY = "predicted_near", "probability"
 
 
 def predict(
-    model: ModelFile,
+    context: typer.Context,
+    model: options.ModelFile,
     questions: Annotated[
         Path,
         typer.Argument(
@@ -38,10 +39,10 @@ def predict(
         Path | None,
         typer.Option("--out", show_default=False, help="csv, tsv, parquet or jsonl; default: csv on stdout."),
     ] = None,
-    columns: Columns = None,
-    header: Header = None,
-    first_index: FirstIndex = None,
-    as_json: AsJson = False,
+    columns: options.Columns = None,
+    header: options.Header = None,
+    first_index: options.FirstIndex = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Answer questions with a saved model: which is nearer, and with what probability.
 
@@ -51,8 +52,13 @@ def predict(
 
     check_outputs([out], inputs=[model, questions])
     write = None if out is None else table_writer(out)
-    estimator = load_model(model)
-    asked = read_questions(questions, estimator, parse_columns(columns), header, first_index)
+    estimator, row = load_for(model, "predict")
+    options.refuse_options_of_others(context, str(row.model), f"the {row.name} in {model}")
+    own = options.own_command(row, "predict")
+    if own is not None:
+        own(context, estimator)
+        return
+    asked = read_questions(questions, estimator, options.parse_columns(columns), header, first_index)
     answers = _answers(estimator, asked)
     if out is not None and write is not None:
         table = _with_answers(asked.table, answers)
@@ -74,8 +80,8 @@ def _answers(estimator: Model, asked: QuestionTable) -> dict[str, list[Any]]:
     if asked.comparisons.shape[1] == 4:
         nearer: list[Any] = np.where(first, "first", "second").tolist()
     else:
-        options = [asked.table.column(position).to_pylist() for position in asked.options]
-        nearer = [a if is_first else b for is_first, a, b in zip(first, *options, strict=True)]
+        choices = [asked.table.column(position).to_pylist() for position in asked.options]
+        nearer = [a if is_first else b for is_first, a, b in zip(first, *choices, strict=True)]
     answers = {PREDICTED: nearer}
     if estimator.loss_.has_probability:
         probability = estimator.predict_proba(asked.comparisons)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nearer._utils.text import counted, plain
-from nearer.cli._loading import load_towers
-from nearer.cli._options import AsJson, ModelFile
+from nearer.cli._loading import load_for
+from nearer.cli._options import AsJson, ModelFile, own_command
 from nearer.cli._output import check_outputs, complain, show, write_all
 from nearer.cli.predict import table_writer
 from nearer.errors import InputError
@@ -26,6 +26,7 @@ _SHOWN = 3
 
 
 def recommend(
+    context: typer.Context,
     model: ModelFile,
     k: Annotated[int, typer.Option("--k", min=1, help="Length of each list.")] = 10,
     rows: Annotated[
@@ -53,7 +54,11 @@ def recommend(
     """
     check_outputs([out], inputs=[model] if rows is None else [model, rows])
     write = None if out is None else table_writer(out)
-    towers = load_towers(model)
+    towers, row = load_for(model, "recommend")
+    own = own_command(row, "recommend")
+    if own is not None:
+        own(context, towers)
+        return
     at = _wanted(towers, rows)
     if out is not None and write is not None:
         table = _table(towers, at, k, include_seen)

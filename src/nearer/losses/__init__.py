@@ -16,6 +16,7 @@ from nearer._utils.namespaces import namespace
 from nearer.losses.distances import CKL, GNMDS, LOSSES, SOE, STE, TSTE, Loss, RobustSOE, find
 from nearer.losses.formulas import sigmoid, softplus
 from nearer.losses.label_sets import LabelSetLoss, RankingLoss, SoftMaxLoss
+from nearer.losses.links import LinkLoss
 from nearer.losses.margins import (
     MARGIN_LOSSES,
     HingeLoss,
@@ -38,6 +39,7 @@ __all__ = [
     "TSTE",
     "HingeLoss",
     "LabelSetLoss",
+    "LinkLoss",
     "LogisticLoss",
     "Loss",
     "MarginLoss",

@@ -9,6 +9,7 @@ from nearer.objectives.affinities import AffinityObjective
 from nearer.objectives.all_pairs import AllPairs
 from nearer.objectives.base import Objective
 from nearer.objectives.gram import GramObjective
+from nearer.objectives.links import LinkObjective
 from nearer.objectives.metric_distances import MetricDistances
 from nearer.objectives.parameters import OneArray, Parameters, Tensors
 from nearer.objectives.points import PointObjective
@@ -18,6 +19,7 @@ __all__ = [
     "AffinityObjective",
     "AllPairs",
     "GramObjective",
+    "LinkObjective",
     "MetricDistances",
     "Objective",
     "OneArray",

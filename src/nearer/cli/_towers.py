@@ -239,17 +239,6 @@ def _means(scores: dict[str, np.ndarray]) -> dict[str, float]:
     return {name: float(values.mean()) for name, values in scores.items()}
 
 
-def seen_pairs(model: TwoTower) -> csr_matrix:
-    """Return the pairs of the fit."""
-    import numpy as np
-    from scipy.sparse import csr_matrix
-
-    shape = len(model.left_embedding_), len(model.right_embedding_)
-    return csr_matrix(
-        (np.ones(len(model.seen_columns_)), model.seen_columns_, model.seen_starts_), shape=shape
-    )
-
-
 def scores_of(model: TwoTower, held_out: csr_matrix) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the measures per row with held-out pairs: of the model, and of the most popular right entities."""
     import numpy as np
@@ -259,7 +248,7 @@ def scores_of(model: TwoTower, held_out: csr_matrix) -> tuple[dict[str, np.ndarr
 
     rows = np.flatnonzero(np.diff(held_out.indptr))
     counts = np.bincount(model.seen_columns_, minlength=held_out.shape[1]).astype(float)
-    popular = top_k(np.ones((len(rows), 1)), counts[:, None], _RANKS, seen_pairs(model)[rows])
+    popular = top_k(np.ones((len(rows), 1)), counts[:, None], _RANKS, model._seen_matrix()[rows])
     ranked = (model.recommend(rows, _RANKS).items, popular.items)
     ours, theirs = (ranking_scores(items, held_out[rows], _MEASURES, per_row=True) for items in ranked)
     return ours, theirs
@@ -278,7 +267,7 @@ def evaluate(context: typer.Context, model: TwoTower) -> None:
         about["ids"] = "indices" if names[0] is None else "names"
     pairs = read_pairs(path, context.params, **about)
     held_out = pairs.csr()
-    held_out = held_out - held_out.multiply(seen_pairs(model))
+    held_out = held_out - held_out.multiply(model._seen_matrix())
     held_out.eliminate_zeros()
     n_known = len(pairs) - held_out.nnz
     if not held_out.nnz:

@@ -17,7 +17,6 @@ from nearer._utils.schema import (
     Integer,
     Items,
     Literal,
-    Names,
     Number,
     Part,
     Saved,
@@ -27,6 +26,7 @@ from nearer._utils.schema import (
 )
 from nearer._utils.validation import not_negative, whole
 from nearer.errors import InputError
+from nearer.interactions.recommending import FITTED
 from nearer.losses import MarginLoss, find_margin_loss
 from nearer.solvers import Result, Solver
 from nearer.towers.assembly import Architecture
@@ -65,10 +65,7 @@ SCHEMA = Saved(
         "right_embedding_": Array("n", "k", filled=True),
         "parameters_": Array("x"),
         "result_": Part(Result),
-        "left_names_": optional(Names("m")),
-        "right_names_": optional(Names("n")),
-        "seen_starts_": Array("m1", kinds="i", at_least=0),
-        "seen_columns_": Array("q", kinds="i", at_least=0, below="n"),
+        **FITTED,
         "left_scaling_": optional(Part(Scaling)),
         "right_scaling_": optional(Part(Scaling)),
     },
@@ -97,10 +94,7 @@ def check_settings(model: TwoTower) -> None:
 
 def check_loaded(model: TwoTower) -> None:
     """Refuse a loaded model whose parts do not fit together."""
-    starts = model.seen_starts_
-    need(len(starts) == len(model.left_embedding_) + 1, "seen_starts_ must have a row per left entity")
-    need(int(starts[0]) == 0 and bool((np.diff(starts) >= 0).all()), "seen_starts_ must rise from 0")
-    need(int(starts[-1]) == len(model.seen_columns_), "seen_starts_ must end with the pairs")
+    model._check_seen()
     arrays = (model.left_embedding_, model.right_embedding_, model.parameters_)
     need(all(array.dtype == np.dtype(model.dtype) for array in arrays), f"arrays must be {model.dtype}")
     need(model.left_embedding_.shape[1] == model.n_components, "embeddings must have n_components columns")

@@ -1,78 +1,20 @@
-"""NamedPairs as a sparse matrix with names: what `TwoTower` accepts, and how it is matched with what a model knows."""
+"""What `TwoTower` learns from: pairs, weights of unobserved ones, and a part that is held out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from nearer.errors import InputError
-from nearer.interactions import Interactions
+from nearer.interactions.named import NamedPairs
 from nearer.metrics import mean_precision
 
-NamesOfBoth = tuple[tuple[str, ...] | None, tuple[str, ...] | None]
 #: weights of unobserved pairs and factors of imputed scores, per side
 SideWeights = tuple[np.ndarray | None, np.ndarray | None]
-
-
-class NamedPairs(NamedTuple):
-    """A sparse matrix of weights with sorted rows, and the names of rows and columns."""
-
-    matrix: sparse.csr_matrix
-    names: NamesOfBoth
-
-    def matched(self, names: NamesOfBoth, shape: tuple[int, int]) -> sparse.csr_matrix:
-        """Return the matrix by the rows and columns of a model."""
-        matrix = self.with_columns(names[1], shape[1])
-        if self.names[0] is not None and names[0] is not None and self.names[0] != names[0]:
-            at = _positions(self.names[0], names[0], "left")
-            move = sparse.csr_matrix((np.ones(len(at)), (at, np.arange(len(at)))), shape=(shape[0], len(at)))
-            matrix = sparse.csr_matrix(move @ matrix)
-        if matrix.shape[0] != shape[0]:
-            raise InputError(
-                f"has {matrix.shape[0]} rows, but the model knows {shape[0]} left entities"
-                + (": it looks transposed" if matrix.shape[::-1] == shape else ""),
-                parameter="R",
-            )
-        return matrix
-
-    def with_columns(self, names: tuple[str, ...] | None, count: int) -> sparse.csr_matrix:
-        """Return the matrix by the columns of a model."""
-        matrix = self.matrix
-        if self.names[1] is not None and names is not None and self.names[1] != names:
-            at = _positions(self.names[1], names, "right")
-            move = sparse.csr_matrix((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), count))
-            matrix = sparse.csr_matrix(matrix @ move)
-            matrix.sort_indices()
-        if matrix.shape[1] != count:
-            raise InputError(
-                f"has {matrix.shape[1]} columns, but the model knows {count} entities there", parameter="R"
-            )
-        return matrix
-
-
-def as_pairs(R: Any, left: Any = None, right: Any = None) -> NamedPairs:
-    """Return interactions or a sparse matrix as pairs; features help to see that a matrix is transposed."""
-    if sparse.issparse(R):
-        R = Interactions.from_sparse(R)
-    if not isinstance(R, Interactions):
-        raise InputError(
-            f"must be nearer.Interactions or a scipy.sparse matrix, not {type(R).__name__}", parameter="R"
-        )
-    sizes = tuple(None if X is None else np.shape(X)[0] for X in (left, right))
-    wrong = [size for size, true in zip(sizes, R.shape, strict=True) if size not in (None, true)]
-    turned = all(size in (None, true) for size, true in zip(sizes, R.shape[::-1], strict=True))
-    if wrong and turned:
-        raise InputError(
-            f"has {R.shape[0]} rows and {R.shape[1]} columns, but there are features of "
-            f"{' and '.join(str(size) for size in sizes if size is not None)} entities: it looks transposed; rows are "
-            "left entities",
-            parameter="R",
-        )
-    return NamedPairs(R.csr(), (R.left_names, R.right_names))
 
 
 def check_learnable(pairs: NamedPairs) -> None:
@@ -138,15 +80,3 @@ def held_out_part(
         return mean_precision(top_k(P[rows], Q, 5, seen).items, wanted, k=5)
 
     return train, score
-
-
-def _positions(names: tuple[str, ...], known: tuple[str, ...], side: str) -> np.ndarray:
-    place = {name: k for k, name in enumerate(known)}
-    strange = next((name for name in names if name not in place), None)
-    if strange is not None:
-        raise InputError(
-            f"names the {side} entity {strange!r}, which the model does not know: leave it out, or embed it by its "
-            "features or history",
-            parameter="R",
-        )
-    return np.array([place[name] for name in names], dtype=np.int64)

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 from scipy import sparse
 
-#: scores in memory at a time
-_SCORES = 20_000_000
-
-
-class Recommended(NamedTuple):
-    """The best right entities per row, the best first.
-
-    Attributes
-    ----------
-    items : array of shape (rows, k)
-        Their indices, or their names. Rows with fewer than k candidates end with -1, or with empty names.
-    scores : array of shape (rows, k)
-        Their similarities; -inf if there is no candidate left.
-    """
-
-    items: np.ndarray
-    scores: np.ndarray
+from nearer.interactions.lists import Excluded, Recommended, top_lists
 
 
 def top_k(
@@ -36,22 +18,16 @@ def top_k(
     array([[1, 0],
            [0, 2]])
     """
-    k = min(k, len(Q))
-    items, scores = np.empty((len(P), k), np.int64), np.empty((len(P), k), P.dtype)
     right = torch.as_tensor(Q, device=device).T
-    step = max(_SCORES // max(len(Q), 1), 1)
-    for start in range(0, len(P), step):
-        at = slice(start, min(start + step, len(P)))
+
+    def best(at: slice, excluded: Excluded, k: int) -> tuple[np.ndarray, np.ndarray]:
         found = torch.as_tensor(P[at], device=device) @ right
-        if seen is not None:
-            part = seen[at]
-            rows = torch.from_numpy(np.repeat(np.arange(part.shape[0]), np.diff(part.indptr)))
-            found[rows, torch.from_numpy(part.indices.astype(np.int64))] = -torch.inf
-        best = found.topk(k, dim=1)
-        scores[at] = best.values.cpu().numpy()
-        items[at] = best.indices.cpu().numpy()
-    items[np.isneginf(scores)] = -1
-    return Recommended(items, scores)
+        if len(excluded[0]):
+            found[torch.from_numpy(excluded[0]), torch.from_numpy(excluded[1])] = -torch.inf
+        chosen = found.topk(k, dim=1)
+        return chosen.indices.cpu().numpy(), chosen.values.cpu().numpy()
+
+    return top_lists(best, (len(P), len(Q)), k, seen, P.dtype)
 
 
 def unit_rows(X: np.ndarray) -> np.ndarray:

@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from nearer._utils.validation import generator
 from nearer.interactions import Interactions
-from nearer.towers.data import as_pairs, check_learnable
+from nearer.interactions.named import as_pairs
+from nearer.towers.data import check_learnable
 from nearer.towers.exams import Exam, exam
 
 if TYPE_CHECKING:

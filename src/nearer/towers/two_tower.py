@@ -15,11 +15,14 @@ from nearer._utils.optional import optional as optional_package
 from nearer._utils.validation import RandomState, generator, positive, whole
 from nearer.errors import InputError
 from nearer.interactions import Interactions
+from nearer.interactions.lists import Recommended
+from nearer.interactions.named import NamedPairs, as_pairs
+from nearer.interactions.recommending import Recommending
 from nearer.losses import MarginLoss, find_margin_loss
 from nearer.metrics import mean_precision
 from nearer.solvers import Budget, Run, Solver
 from nearer.solvers.run import Callback
-from nearer.towers.data import NamedPairs, as_pairs, check_learnable, checked_weights, held_out_part
+from nearer.towers.data import check_learnable, checked_weights, held_out_part
 
 optional_package("torch", "TwoTower", "'nearer[torch]'")
 
@@ -29,7 +32,7 @@ from nearer.towers.checks import DTYPES, SCHEMA, check_loaded, check_settings  #
 from nearer.towers.fitting import Data, TowerSettings, fit_towers  # noqa: E402
 from nearer.towers.inputs import Scaling, checked_features, kinds_of  # noqa: E402
 from nearer.towers.new_rows import answer_by_popularity, embed_new  # noqa: E402
-from nearer.towers.ranking import Recommended, top_k, unit_rows  # noqa: E402
+from nearer.towers.ranking import top_k, unit_rows  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 _VALIDATION_ROWS = 1000
 
 
-class TwoTower(BaseEstimator):
+class TwoTower(Recommending, BaseEstimator):
     """Embed left and right entities so that the inner product says how well they go together.
 
     The loss runs over all pairs, observed or not, at the cost of the observed ones: unobserved pairs have a squared
@@ -224,10 +227,8 @@ class TwoTower(BaseEstimator):
         if features[0] is None and self.modules is None:
             answer_by_popularity(self.left_embedding_, np.diff(pairs.matrix.indptr) == 0)
         self.result_ = result
-        self.left_names_, self.right_names_ = pairs.names
         self.left_scaling_, self.right_scaling_ = scalings
-        self.seen_starts_ = pairs.matrix.indptr.astype(np.int64)
-        self.seen_columns_ = pairs.matrix.indices.astype(np.int64)
+        self._keep_pairs(pairs)
         return self
 
     def search(
@@ -292,28 +293,6 @@ class TwoTower(BaseEstimator):
         P, Q = self.left_embedding_, self.right_embedding_
         P = P if left is None else P[self._rows(left, 0)]
         return P @ (Q if right is None else Q[self._rows(right, 1)]).T
-
-    def recommend(
-        self, rows: ArrayLike | None = None, k: int = 10, exclude_seen: bool = True, names: bool = False
-    ) -> Recommended:
-        """Return the right entities with the highest similarity to each left entity.
-
-        Parameters
-        ----------
-        rows : array, optional
-            Left entities, by index or name; all by default.
-        k : int
-            Length of each list.
-        exclude_seen : bool
-            Leave out the pairs of the fit.
-        names : bool
-            Return names instead of indices.
-        """
-        check_is_fitted(self)
-        whole("k", k)
-        at = np.arange(len(self.left_embedding_)) if rows is None else self._rows(rows, 0)
-        seen = self._seen_matrix()[at] if exclude_seen else None
-        return self._named(top_k(self.left_embedding_[at], self.right_embedding_, k, seen), names)
 
     def similar_right(self, rows: ArrayLike | None = None, k: int = 10, names: bool = False) -> Recommended:
         """Return the right entities whose embeddings have the smallest angle to that of each given one."""
@@ -390,48 +369,13 @@ class TwoTower(BaseEstimator):
         kinds = kinds_of(self.inputs, (self.left_scaling_ is not None, self.right_scaling_ is not None))
         return embed_new(self, self._settings(), kinds, side, features, history)
 
-    def _seen_matrix(self) -> csr_matrix:
-        from scipy.sparse import csr_matrix
-
-        shape = len(self.left_embedding_), len(self.right_embedding_)
-        return csr_matrix(
-            (np.ones(len(self.seen_columns_)), self.seen_columns_, self.seen_starts_), shape=shape
-        )
-
-    def _known_pairs(self, R: Any) -> csr_matrix:
-        """Return held-out pairs by the indices of this model."""
-        names = (self.left_names_, self.right_names_)
-        return as_pairs(R).matched(names, (len(self.left_embedding_), len(self.right_embedding_)))
+    def _top(self, rows: np.ndarray, k: int, seen: csr_matrix | None) -> Recommended:
+        return top_k(self.left_embedding_[rows], self.right_embedding_, k, seen)
 
     def _known_history(self, history: Any, side: int) -> csr_matrix:
         other = (self.right_embedding_, self.left_embedding_)[side]
         names = (self.right_names_, self.left_names_)[side]
         return as_pairs(history).with_columns(names, len(other))
-
-    def _rows(self, rows: ArrayLike, side: int) -> np.ndarray:
-        """Return indices of entities given by index or name."""
-        names, name = (self.left_names_, self.right_names_)[side], ("left", "right")[side]
-        count = len((self.left_embedding_, self.right_embedding_)[side])
-        given = np.asarray(rows).ravel()
-        if given.dtype.kind in "US":
-            known = {} if names is None else {text: k for k, text in enumerate(names)}
-            strange = [text for text in given.tolist() if text not in known]
-            if strange:
-                raise InputError(
-                    f"the model does not know the {name} entity {strange[0]!r}", parameter="rows"
-                )
-            return np.array([known[text] for text in given.tolist()], dtype=np.int64)
-        if given.dtype.kind not in "iu" or (len(given) and not 0 <= given.min() <= given.max() < count):
-            raise InputError(
-                f"must hold indices of {name} entities from 0 to {count - 1}, or names", parameter="rows"
-            )
-        return given.astype(np.int64)
-
-    def _named(self, found: Recommended, names: bool) -> Recommended:
-        if not names:
-            return found
-        known = self.right_names_ or tuple(str(k) for k in range(len(self.right_embedding_)))
-        return Recommended(np.array([*known, ""], dtype=object)[found.items], found.scores)
 
     def _check_loaded(self) -> None:
         check_loaded(self)

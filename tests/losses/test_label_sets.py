@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from nearer._compiled import label_loop_for
+from nearer._compiled.label_sets import SEARCHED
 from nearer._compiled.label_sets_reference import replace_by_slopes as plain
 from nearer.losses import MARGIN_LOSSES, MarginLoss, RankingLoss, SmoothHingeLoss, SoftMaxLoss
 
@@ -113,3 +114,26 @@ def test_rows_with_all_labels_or_none_have_one_side_only():
     assert (affinities > 0).all()
     assert label_loop_for(RankingLoss())(np.zeros(3, int), nothing, np.ones(2), affinities) == 0
     assert not affinities.any()
+
+
+@pytest.mark.parametrize("n_own", [SEARCHED, SEARCHED + 1, 150, 199, 200])
+@pytest.mark.parametrize("step", [None, 0.5], ids=["any", "ties"])
+def test_searching_is_the_same_as_all_pairs(n_own, step):
+    """From `SEARCHED` labels on, the smooth hinge needs no pairs; with a step, margins of 0 and 2 occur exactly."""
+    rng = np.random.default_rng(n_own)
+    affinities = rng.normal(scale=2, size=(5, 200)) + 100
+    if step is not None:
+        affinities = np.round(affinities / step) * step
+    labels = np.concatenate([rng.choice(200, n_own, replace=False) for _ in range(5)])
+    starts, shares, loss = np.arange(6) * n_own, rng.uniform(0.1, 2, size=5), RankingLoss(SmoothHingeLoss())
+    other = affinities.copy()
+    expected = plain(loss, starts, labels, shares, other)
+    assert label_loop_for(loss)(starts, labels, shares, affinities) == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(affinities, other, rtol=1e-10, atol=1e-9)
+
+
+def test_searching_leaves_divergence_visible():
+    affinities = np.zeros((1, 200))
+    affinities[0, 150] = np.nan
+    loss = RankingLoss(SmoothHingeLoss())
+    assert np.isnan(label_loop_for(loss)(np.array([0, 60]), np.arange(60), np.ones(1), affinities))

@@ -137,3 +137,17 @@ def test_searching_leaves_divergence_visible():
     affinities[0, 150] = np.nan
     loss = RankingLoss(SmoothHingeLoss())
     assert np.isnan(label_loop_for(loss)(np.array([0, 60]), np.arange(60), np.ones(1), affinities))
+
+
+@EVERY
+@LOSSES
+def test_no_row_has_less_than_the_least_loss_and_some_come_close(kind, margin):
+    affinities, _, _, _, own = rows()
+    n_own, loss = own.sum(axis=1), kind(margin)
+    least = loss.least(n_own, own.shape[1] - n_own)
+    found = np.array([loss.of_row(row, mine)[0] for row, mine in zip(affinities, own, strict=True)])
+    assert (found >= least).all()
+    perfect = [
+        min(loss.of_row(np.where(mine, size, -size), mine)[0] for size in (0.5, 1.0, 100.0)) for mine in own
+    ]
+    np.testing.assert_allclose(perfect, least, atol=1e-9)

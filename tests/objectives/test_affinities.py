@@ -214,3 +214,19 @@ class Unknowing:
 
     def __getattr__(self, name):
         return getattr(self.objective, name)
+
+
+def test_the_least_loss_makes_the_certificate_tighter(monkeypatch):
+    f, *_ = problem("labels", penalty=0.02)
+    start, budget = np.zeros((f.shape[0], 1)), Budget(tol=1e-8)
+    _, result = minimise(ILA(), f, start, budget=budget, rng=np.random.default_rng(0))
+    Q = principal(factor(f))
+
+    def gap():
+        return certify(f, Q, f.value(Q), 1, np.random.default_rng(0)).gap
+
+    tight = gap()
+    assert f.value(Q) - result.objective <= tight
+    assert 0 < f.least_loss < result.objective
+    monkeypatch.setattr(f, "least_loss", 0.0)
+    assert tight < gap()

@@ -35,6 +35,10 @@ class LabelSetLoss(ABC):
     def of_row(self, affinities: np.ndarray, own: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss of one row and its derivatives by the affinities; `own` marks the labels of the row."""
 
+    def least(self, n_own: np.ndarray, n_other: np.ndarray) -> np.ndarray:
+        """Return a number per row that its loss is never below, from its numbers of labels and of other labels."""
+        return np.zeros(len(n_own))
+
 
 @dataclass(frozen=True)
 class SoftMaxLoss(LabelSetLoss):
@@ -71,6 +75,10 @@ class SoftMaxLoss(LabelSetLoss):
                 total += most + np.log(each.sum())
                 slopes[side] *= each / each.sum()
         return total, slopes
+
+    def least(self, n_own: np.ndarray, n_other: np.ndarray) -> np.ndarray:
+        """Return the soft maxima of zeros: no loss of a margin is negative."""
+        return np.log(np.maximum(n_own, 1)) + np.log(np.maximum(n_other, 1))
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,9 @@ class AffinityObjective:
         self.n_terms = self.n_rows * self.n_labels
         shares = mean_one(weights, np.dtype(np.float64))
         self._shares = (shares if len(shares) else np.ones(self.n_rows)) / self.n_rows
+        own = np.diff(self.labels.indptr)
+        #: the certificate of a solver is tighter if it knows this
+        self.least_loss = float(self._shares @ loss.least(own, self.n_labels - own))
         self._blocks = list(_blocks(X, self.labels, self._shares, label_loop_for(loss)))
 
     @property

@@ -1,14 +1,15 @@
 """How far a positive semidefinite C = Q Qᵀ is from the minimum at most, and the directions that lead there.
 
-F(C) = L(C) + beta * tr C with L convex, never negative. With S the gradient of F at C, and lambda the largest
-eigenvalue of -S, or 0 if that is negative, every positive semidefinite matrix C' obeys
+F(C) = L(C) + beta * tr C with L convex, never below l: 0, or what an objective declares as `least_loss`. With S the
+gradient of F at C, and lambda the largest eigenvalue of -S, or 0 if that is negative, every positive semidefinite
+matrix C' obeys
 
-    F(C) - F(C') <= <S, C> - <S, C'> <= <S, C> + lambda * tr C',      beta * tr C' <= F(C')
+    F(C) - F(C') <= <S, C> - <S, C'> <= <S, C> + lambda * tr C',      beta * tr C' <= F(C') - l
 
-The first inequality is convexity; the last holds because L is not negative. With the minimum for C', the two together
-bound the gap g = F(C) - F(C'): beta * g <= beta * <S, C> + lambda * (F(C) - g), so
+The first inequality is convexity; the last holds because L is not below l. With the minimum for C', the two together
+bound the gap g = F(C) - F(C'): beta * g <= beta * <S, C> + lambda * (F(C) - l - g), so
 
-    g <= (beta * <S, C> + lambda * F(C)) / (beta + lambda)
+    g <= (beta * <S, C> + lambda * (F(C) - l)) / (beta + lambda)
 
 At a minimum over Q, S Q = 0. All that is missing then are directions orthogonal to Q with a positive eigenvalue of -S.
 They are looked for in the complement of Q alone: in the whole space, the largest eigenvalue of -S + beta * I would be
@@ -55,7 +56,7 @@ class Certificate:
 
 
 def gap_bound(value: float, slack: float, eigenvalue: float, trace_penalty: float) -> float:
-    """Return by how much an objective with this value can still fall at most.
+    """Return by how much an objective can still fall at most; `value` is measured from the least that the loss can be.
 
     >>> gap_bound(2.0, 0.0, 0.1, 0.4)
     0.4
@@ -64,6 +65,11 @@ def gap_bound(value: float, slack: float, eigenvalue: float, trace_penalty: floa
     if trace_penalty + excess == 0:
         return np.inf
     return max((trace_penalty * slack + excess * value) / (trace_penalty + excess), 0.0)
+
+
+def least_loss(objective: WithFactors) -> float:
+    """Return a number that the loss, without the penalty, is never below."""
+    return float(getattr(objective, "least_loss", 0.0))
 
 
 def certify(
@@ -109,7 +115,10 @@ def certify(
     eigenvalue = _largest(within, coupling, outside)
     above = values > accuracy * beta
     return Certificate(
-        eigenvalue, slack, gap_bound(value, slack, eigenvalue, beta), vectors[:, above][:, :most]
+        eigenvalue,
+        slack,
+        gap_bound(value - least_loss(objective), slack, eigenvalue, beta),
+        vectors[:, above][:, :most],
     )
 
 

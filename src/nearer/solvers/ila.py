@@ -12,7 +12,7 @@ from nearer._utils.validation import whole
 from nearer.errors import InputError
 from nearer.objectives.base import WithFactors, members
 from nearer.solvers.base import Solver
-from nearer.solvers.certificate import Certificate, certify
+from nearer.solvers.certificate import Certificate, certify, least_loss
 from nearer.solvers.lbfgs import descend
 from nearer.solvers.plane_search import lowest_on
 from nearer.solvers.run import Run, Stop
@@ -101,7 +101,7 @@ class _Growth:
         self.most = min(len(x), solver.max_rank or len(x))
         self.Q = principal(x)[:, : self.most]
         self.value = objective.value(self.Q)
-        self.count, self.still, self.bound = 1, 0, -math.inf
+        self.count, self.still, self.bound = 1, 0, least_loss(objective)
         #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
         self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
 

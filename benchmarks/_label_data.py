@@ -24,12 +24,12 @@ class Problem(NamedTuple):
     Y_test: np.ndarray
 
 
-def whole(name: str) -> tuple[Any, np.ndarray]:
-    """Return all rows and labels of a data set."""
+def whole(name: str, dense: bool = True) -> tuple[Any, Any]:
+    """Return all rows and labels of a data set; labels as they are stored unless they should be `dense`."""
     arrays = load(f"multilabel_{name}")
     parts = ("",) if "Y" in arrays else ("_train", "_test")
     X, Y = (_stacked([_matrix(arrays, kind + part) for part in parts]) for kind in "XY")
-    Y = Y.toarray() if sparse.issparse(Y) else Y
+    Y = Y.toarray() if dense and sparse.issparse(Y) else Y
     if name == "corel5k":
         Y = Y[:, np.argsort(-Y.sum(axis=0), kind="stable")[:_COREL_LABELS]]
         some = Y.any(axis=1)

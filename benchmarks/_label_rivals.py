@@ -25,8 +25,8 @@ BASES: dict[str, Callable[[], Any]] = {
     "LOG": lambda: LogisticRegression(max_iter=300),
     "SVM": lambda: LinearSVC(max_iter=3000),
 }
-#: methods that are left out with more labels, since they learn a classifier for every two labels
-MOST_LABELS_OF_PAIRS = 50
+#: methods that are left out with more labels: they learn a classifier for every two, or from all before
+MOST_LABELS = {"CLR": 50, "CC": 200}
 
 
 class LabelRanking:
@@ -88,7 +88,7 @@ METHODS: dict[str, Callable[[Any], Any]] = {"BR": OneVsRestClassifier, "CC": _Ch
 
 def rivals(n_labels: int) -> list[str]:
     """Return the names of rivals."""
-    methods = [name for name in METHODS if name != "CLR" or n_labels <= MOST_LABELS_OF_PAIRS]
+    methods = [name for name in METHODS if n_labels <= MOST_LABELS.get(name, n_labels)]
     return [f"{method}({base})" for method in methods for base in BASES]
 
 

@@ -48,7 +48,7 @@ from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
 
 #: affinities from which thresholds and probabilities are found, at most
-_MOST_AFFINITIES = 5_000_000
+_MOST_AFFINITIES = 2_000_000
 
 
 class CoEmbeddingClassifier(LabelModel):

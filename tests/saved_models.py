@@ -144,6 +144,9 @@ def asked(model: Any) -> dict[str, Any]:
     """What the model answers, as lists of numbers."""
     about_rows = not hasattr(model, "names_")
     found: dict[str, Any] = {}
+    if hasattr(model, "tag_embedding_"):
+        lists = model.recommend([0, 1, -1, 99], [0, -1, 2, 99], k=3, exclude_seen=True)
+        return {"items": lists.items.tolist(), "scores": lists.scores.tolist()}
     if hasattr(model, "recommend"):
         return _recommended(model)
     given = rows(9, 5)[0] if about_rows else answers(seed=9, count=5).indices
@@ -202,6 +205,12 @@ def _labelled() -> tuple[Any, np.ndarray]:
     return X, np.stack([y, X[:, 0] > 0, X[:, 1] > 1], axis=1).astype(int)
 
 
+def _posts() -> np.ndarray:
+    """Rows of user, item and tag, by number."""
+    rng = np.random.default_rng(0)
+    return np.unique(np.stack([rng.integers(n, size=90) for n in (N_OBJECTS, 6, 5)], axis=1), axis=0)
+
+
 def _selector(strategy: str = "adaptive", **settings: Any) -> Any:
     settings = {"n_objects": N_OBJECTS} | settings
     selector = nearer.active.selector(strategy, random_state=0, **settings)
@@ -245,6 +254,10 @@ MODELS |= {
         *_labelled(), label_features=np.eye(3)[:, :2]
     ),
     "labels_single": lambda: nearer.CoEmbeddingClassifier(0.5, loss=losses.LogisticLoss()).fit(*rows()),
+    "tags": lambda: nearer.TagRecommender(0.5, random_state=0).fit(_posts()),
+    "tags_features": lambda: nearer.TagRecommender(0.5, loss=losses.SmoothHingeLoss(), max_rank=2).fit(
+        nearer.Posts.from_array(_posts(), duplicates="merge"), user_features=rows(count=N_OBJECTS)[0]
+    ),
     "selector": lambda: _selector(names=[f"object {number}" for number in range(N_OBJECTS)]),
     "selector_gain": lambda: _selector("information-gain", pool=20, places=10),
     "selector_listed": lambda: _selector("arr", questions=answers(seed=3).indices),

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from nearer import active, datasets, losses, metrics, plotting, solvers
     from nearer.coembedding.classifier import CoEmbeddingClassifier
     from nearer.coembedding.metric import MetricLearner
+    from nearer.coembedding.tags import TagRecommender
     from nearer.comparisons import Comparisons
     from nearer.features import FeatureMap
-    from nearer.interactions import Interactions
+    from nearer.interactions import Interactions, Posts
     from nearer.kernels.online import OnlineKernel
     from nearer.kernels.relative import RelativeKernel
     from nearer.ordinal import OrdinalEmbedding
@@ -38,6 +39,7 @@ _HOMES = {row.name: row.module for row in ESTIMATORS if row.at_root} | {
     "Comparisons": "nearer.comparisons",
     "DimensionChoice": "nearer.selection",
     "Interactions": "nearer.interactions",
+    "Posts": "nearer.interactions",
     "choose_dimension": "nearer.selection",
     "save": "nearer.saving",
     "load": "nearer.saving",

@@ -130,6 +130,12 @@ ESTIMATORS = (
         "labels.md",
     ),
     Registration(
+        "TagRecommender",
+        "nearer.coembedding.tags",
+        "the tags that a user gives to an item, by distances in one space of users, items and tags",
+        "tags.md",
+    ),
+    Registration(
         "FeatureMap",
         "nearer.features",
         "places objects that were never compared, by their features",

@@ -1,5 +1,6 @@
-"""Interactions: who with what, how often or how much, and when; built from arrays, read from files."""
+"""Interactions: who with what, how often or how much, and when. Posts: which tags a user gave to an item."""
 
 from nearer.interactions.interactions import Interactions
+from nearer.interactions.posts import Posts
 
-__all__ = ["Interactions"]
+__all__ = ["Interactions", "Posts"]

@@ -43,7 +43,7 @@ def checked_pairs(
 ) -> PairContent:
     """Check arrays and bring them into their final form; see `Interactions`."""
     check_duplicates(duplicates)
-    cells = [_cells(values, side) for values, side in zip((left, right), _SIDES, strict=True)]
+    cells = [cells_of_side(values, side) for values, side in zip((left, right), _SIDES, strict=True)]
     if len(cells[0]) != len(cells[1]):
         raise InputError(
             f"has {len(cells[1])} rows, but left has {len(cells[0])}",
@@ -51,7 +51,7 @@ def checked_pairs(
             parameter="right",
         )
     found = [
-        _side(values, side, size, named(side, names))
+        codes_of_side(values, side, size, named(side, names))
         for values, side, size, names in zip(
             cells, _SIDES, (n_left, n_right), (left_names, right_names), strict=True
         )
@@ -70,15 +70,15 @@ def checked_pairs(
     return settled(pairs, duplicates, row_place)
 
 
-def _cells(values: Any, side: str) -> np.ndarray:
+def cells_of_side(values: Any, side: str) -> np.ndarray:
     """Return one side as a one-dimensional array."""
-    other = None
+    other, reader = None, "Interactions" if side in _SIDES else "Posts"
     if isinstance(values, (str, os.PathLike)):
-        other = f"read a file with Interactions.read({str(values)!r})"
+        other = f"read a file with {reader}.read({str(values)!r})"
     elif hasattr(values, "tocoo"):
         other = "give a sparse matrix to Interactions.from_sparse"
     elif is_frame(values) or isinstance(values, Mapping):
-        other = "give a DataFrame to Interactions.from_frame"
+        other = f"give a DataFrame to {reader}.from_frame"
     if other is not None:
         raise InputError("must be an array of indices or names", other, parameter=side)
     try:
@@ -90,12 +90,23 @@ def _cells(values: Any, side: str) -> np.ndarray:
     if array.ndim != 1:
         raise InputError(
             f"must be one index or name per pair, not an array of shape {array.shape}",
-            "pass the two columns by themselves: Interactions(pairs[:, 0], pairs[:, 1])",
+            "pass the two columns by themselves: Interactions(pairs[:, 0], pairs[:, 1])"
+            if side in _SIDES
+            else "pass the columns by themselves, or all of them to Posts.from_array",
             parameter=side,
         )
     if array.dtype.kind == "U":
         check_texts(values, array, f"names in {side}")
     return array
+
+
+def count_of(side: str) -> str:
+    """Return the parameter with the number of objects of a side.
+
+    >>> count_of("left"), count_of("user")
+    ('n_left', 'n_users')
+    """
+    return f"n_{side}" if side in _SIDES else f"n_{side}s"
 
 
 def named(side: str, names: Iterable[str] | None) -> tuple[str, ...] | None:
@@ -106,7 +117,7 @@ def named(side: str, names: Iterable[str] | None) -> tuple[str, ...] | None:
         raise error.but(parameter=f"{side}_names") from None
 
 
-def _side(
+def codes_of_side(
     cells: np.ndarray, side: str, size: int | None, names: tuple[str, ...] | None
 ) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """Return codes and names of one side; refuse the first cell that is neither index nor name."""
@@ -141,8 +152,8 @@ def fault_of(
         problem = f"the index {code} is negative"
     else:
         problem = f"the index {code} is out of range for {limit:,} of them, counted from 0"
-        other = "right" if side == "left" else "left"
-        remedy = [f"leave n_{side} out or correct it", f"are {side} and {other} exchanged?"]
+        other = {"left": "right", "right": "left"}.get(side, "another column")
+        remedy = [f"leave {count_of(side)} out or correct it", f"are {side} and {other} exchanged?"]
     problem += f", the first of {n_bad:,} such rows" if n_bad > 1 else ""
     where = Place(place.file, place.line, place.row, side if place.column is None else place.column)
     return InputError(problem, [*remedy, *offers], place=where)
@@ -153,7 +164,7 @@ def size_given(size: int | None, names: tuple[str, ...] | None, side: str) -> in
     try:
         return check_n_objects(size, names)
     except InputError as error:
-        raise error.but(parameter=f"n_{side}") from None
+        raise error.but(parameter=count_of(side)) from None
 
 
 def size_of(codes: np.ndarray, size: int | None, names: tuple[str, ...] | None, side: str) -> int:
@@ -167,7 +178,7 @@ def size_of(codes: np.ndarray, size: int | None, names: tuple[str, ...] | None, 
             f"holds indices up to {n - 1:,}, but only {distinct:,} different ones",
             [
                 f"if they are numbers such as a database's, pass them as names: numpy.asarray({side}).astype(str)",
-                Suggestion(f"n_{side}", n, "if they are indices"),
+                Suggestion(count_of(side), n, "if they are indices"),
             ],
             parameter=side,
         )

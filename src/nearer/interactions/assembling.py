@@ -1,7 +1,8 @@
-"""From batches of table rows to the content of an `Interactions`."""
+"""From batches of table rows to the content of an `Interactions`, or of other rows of objects."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,14 @@ import numpy as np
 from nearer._utils.text import warn
 from nearer.comparisons.arrays import name_codes
 from nearer.comparisons.files.cells import Growing, Numbers, ObjectColumns
+from nearer.comparisons.files.named_columns import TableLayout
 from nearer.comparisons.validation import MOST_OBJECTS, UNREADABLE
 from nearer.errors import InputError, InputWarning, Place, Suggestion
 from nearer.interactions.arrays import fault_of, size_given, size_of
 from nearer.interactions.columns import PairLayout
 from nearer.interactions.content import PairContent, settled
 from nearer.interactions.times import TimeColumn
-from nearer.interactions.wanted import WantedPairs
+from nearer.interactions.wanted import WantedPairs, WantedRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +34,8 @@ _SPARSE, _FEW = 4, 1000
 class _Side:
     """Collects the objects of one side: indices, names, or numbers that are names."""
 
-    def __init__(self, side: str, wanted: WantedPairs, numeric: bool, typed: bool) -> None:
-        at = ("left", "right").index(side)
+    def __init__(self, side: str, wanted: WantedRows, numeric: bool, typed: bool) -> None:
+        at = wanted.sides.index(side)
         self.side, self.names, self.size = side, wanted.names[at], wanted.sizes[at]
         self.asked, self.numeric = wanted.ids, numeric
         #: numbers with a type of their own that stand for names
@@ -72,13 +74,17 @@ class _Side:
         return name_codes(texts, self.names)[positions], self.names
 
 
-class PairAssembler:
+class Assembler(ABC):
     """Takes batches one by one, keeps the valid rows, counts the others and remembers the first of them."""
+
+    #: what else to do about a weight that is not above 0, and whether ratings of any sign are fine
+    _if_rated: tuple[Suggestion, ...] = ()
+    _any_sign = False
 
     def __init__(
         self,
-        layout: PairLayout,
-        wanted: WantedPairs,
+        layout: TableLayout,
+        wanted: WantedRows,
         *,
         numeric: tuple[bool, ...],
         typed: bool,
@@ -90,7 +96,7 @@ class PairAssembler:
         self.roles = list(layout.roles)
         self.sides = [
             _Side(side, wanted, is_number, typed)
-            for side, is_number in zip(("left", "right"), numeric, strict=True)
+            for side, is_number in zip(wanted.sides, numeric, strict=True)
         ]
         self.numbers = Numbers()
         self.weights = Growing(np.float64) if "weight" in self.roles else None
@@ -126,7 +132,7 @@ class PairAssembler:
     def _bad_weights(self, weights: np.ndarray) -> np.ndarray:
         """Return weights that are not finite, and those of 0 or below unless they are ratings with a threshold."""
         bad = ~np.isfinite(weights)
-        return bad if self.wanted.at_least is not None else bad | (weights <= 0)
+        return bad if self._any_sign else bad | (weights <= 0)
 
     def _repeats_header(self, codes: list[np.ndarray]) -> np.ndarray:
         """Return the rows that repeat the names of the columns, as in files that were joined."""
@@ -157,13 +163,13 @@ class PairAssembler:
         """Return the error about the first bad row."""
         if what == "header":
             return InputError(
-                f"({cells['left']}, {cells['right']}) repeats the names of the columns",
+                f"({', '.join(str(cells[side]) for side in self.wanted.sides)}) repeats the names of the columns",
                 ["correct this row", _DROP],
                 place=self.place(row),
             )
         place = replace(self.place(row), column=self.layout.column(what))
-        if what in ("left", "right"):
-            at = ("left", "right").index(what)
+        if what in self.wanted.sides:
+            at = self.wanted.sides.index(what)
             return self.sides[at].fault(cells[what], codes[at], place, self.n_bad)
         more = f", the first of {self.n_bad:,} invalid rows among {self.n_rows:,}" if self.n_bad > 1 else ""
         if cells[what] is None:
@@ -171,39 +177,30 @@ class PairAssembler:
         needed = (
             "a number or a date such as 2024-05-31 12:00" if what == "time" else "a finite number above 0"
         )
-        rated = [Suggestion("at_least", ..., "to keep the pairs rated at least this high")]
         return InputError(
             f"the {what} {cells[what]!r} is not {needed}{more}",
-            ["correct this row", *(rated if what == "weight" else []), _DROP],
+            ["correct this row", *(self._if_rated if what == "weight" else []), _DROP],
             place=place,
         )
 
-    def finish(self, n_skipped: int = 0) -> PairContent:
+    def finish(self, n_skipped: int = 0) -> Any:
         """Return the content of all rows; `n_skipped` rows were left out before they came here."""
         if self._describe is not None and self.wanted.invalid == "error":
             raise self._describe()
-        (left, left_names), (right, right_names) = (side.finish() for side in self.sides)
-        self._check_known((left, right))
-        sizes = [
-            self._size(side, codes, names)
-            for side, codes, names in zip(self.sides, (left, right), (left_names, right_names), strict=True)
-        ]
-        self._warn_of_ids((left, right))
-        pairs = PairContent(
-            left,
-            right,
-            sizes[0],
-            sizes[1],
-            None if self.weights is None else self.weights.finish(),
-            None if self.times is None else self.times.finish(),
-            left_names,
-            right_names,
-            self.layout.ignored,
-            self.n_bad + n_skipped,
-        )
-        return settled(pairs, self._duplicates(), self._place_of_kept, at_least=self.wanted.at_least)
+        found = [side.finish() for side in self.sides]
+        codes, names = [one for one, _ in found], [known for _, known in found]
+        self._check_known(codes)
+        sizes = [self._size(*part) for part in zip(self.sides, codes, names, strict=True)]
+        self._warn_of_ids(codes)
+        return self._content(codes, sizes, names, self.n_bad + n_skipped)
 
-    def _check_known(self, codes: tuple[np.ndarray, ...]) -> None:
+    @abstractmethod
+    def _content(
+        self, codes: list[np.ndarray], sizes: list[int], names: list[tuple[str, ...] | None], n_dropped: int
+    ) -> Any:
+        """Return rows, settled."""
+
+    def _check_known(self, codes: list[np.ndarray]) -> None:
         """Refuse numbers that are none of the names given."""
         for side, found in zip(self.sides, codes, strict=True):
             if len(found) and found.min() < 0:
@@ -225,14 +222,6 @@ class PairAssembler:
                 f"the column {error.problem}", [_AS_NAMES, *error.remedy[1:]], place=place
             ) from None
 
-    def _duplicates(self) -> Any:
-        """Return what to do with repeated pairs: ratings are never added unless the caller says so."""
-        if self.wanted.duplicates is not None:
-            return self.wanted.duplicates
-        if not self.layout.holds_ratings:
-            return "sum"
-        return "refuse" if self.times is None else "last"
-
     def _place_of_kept(self, row: int) -> Place:
         """Return the place of a row that was kept, counted among those."""
         if self._bad_rows:
@@ -240,7 +229,7 @@ class PairAssembler:
             row += int(np.searchsorted(bad - np.arange(len(bad)), row, side="right"))
         return self.place(row)
 
-    def _warn_of_ids(self, codes: tuple[np.ndarray, ...]) -> None:
+    def _warn_of_ids(self, codes: list[np.ndarray]) -> None:
         """Warn of columns of numbers that may be ids rather than indices."""
         for side, found in zip(self.sides, codes, strict=True):
             if not side.numeric or side.asked is not None or side.size is not None or side.names is not None:
@@ -258,3 +247,37 @@ class PairAssembler:
             if problem is not None:
                 warn(InputWarning(problem, [_AS_NAMES, _AS_INDICES], place=self.source))
                 return
+
+
+class PairAssembler(Assembler):
+    """Collects pairs."""
+
+    layout: PairLayout
+    wanted: WantedPairs
+    _if_rated = (Suggestion("at_least", ..., "to keep the pairs rated at least this high"),)
+
+    @property
+    def _any_sign(self) -> bool:
+        return self.wanted.at_least is not None
+
+    def _content(
+        self, codes: list[np.ndarray], sizes: list[int], names: list[tuple[str, ...] | None], n_dropped: int
+    ) -> PairContent:
+        pairs = PairContent(
+            *codes,
+            *sizes,
+            None if self.weights is None else self.weights.finish(),
+            None if self.times is None else self.times.finish(),
+            *names,
+            self.layout.ignored,
+            n_dropped,
+        )
+        return settled(pairs, self._duplicates(), self._place_of_kept, at_least=self.wanted.at_least)
+
+    def _duplicates(self) -> Any:
+        """Return what to do with repeated pairs: ratings are never added unless the caller says so."""
+        if self.wanted.duplicates is not None:
+            return self.wanted.duplicates
+        if not self.layout.holds_ratings:
+            return "sum"
+        return "refuse" if self.times is None else "last"

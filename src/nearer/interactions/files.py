@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer.comparisons.files.kinds import TableKind
 from nearer.comparisons.files.npz import Expected, read_arrays
 from nearer.comparisons.files.writing import Written
 from nearer.errors import InputError
@@ -33,17 +34,17 @@ _ARRAYS = {
 }
 
 
-def read_pairs(
-    path: str | os.PathLike[str], wanted: WantedPairs, columns: dict[str, Any], header: bool | None
-) -> PairContent:
-    """Return the pairs of a file."""
+def rows_of_file(
+    path: str | os.PathLike[str], wanted: TableKind, columns: dict[str, Any], header: bool | None
+) -> Any:
+    """Return the pairs, or posts, of a file."""
     from nearer.comparisons.files.opening import read_table
 
     return read_table(path, wanted, given(columns), header)
 
 
-def pairs_of_frame(frame: Any, wanted: WantedPairs, columns: dict[str, Any]) -> PairContent:
-    """Return the pairs of a DataFrame."""
+def rows_of_frame(frame: Any, wanted: TableKind, columns: dict[str, Any]) -> Any:
+    """Return the pairs, or posts, of a DataFrame."""
     from nearer.comparisons.files.frames import read_frame
 
     return read_frame(frame, given(columns), wanted)

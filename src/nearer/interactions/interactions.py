@@ -140,9 +140,9 @@ class Interactions(PairStore):
         >>> Interactions.from_frame(pd.DataFrame({"user": ["ann", "bob"], "item": ["tea", "tea"]}))
         Interactions(2 pairs, 2 left, 1 right, density 100%, names)
         """
-        from nearer.interactions.files import pairs_of_frame
+        from nearer.interactions.files import rows_of_frame
 
-        return cls._of(pairs_of_frame(frame, *_asked({**options})))
+        return cls._of(rows_of_frame(frame, *_asked({**options})))
 
     @classmethod
     def read(
@@ -191,9 +191,9 @@ class Interactions(PairStore):
         ...     Interactions.read(path, at_least=4)
         Interactions(1 pair, 2 left, 1 right, density 50%, names)
         """
-        from nearer.interactions.files import read_pairs
+        from nearer.interactions.files import rows_of_file
 
-        return cls._of(read_pairs(path, *_asked({**options}), header))
+        return cls._of(rows_of_file(path, *_asked({**options}), header))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `read` understands; its ending says the format.

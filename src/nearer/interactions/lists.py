@@ -1,4 +1,4 @@
-"""Top lists: the best right objects per left object, some rows of scores at a time."""
+"""Top lists: the best candidates per row, some rows of scores at a time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,27 @@ Excluded = tuple[np.ndarray, np.ndarray]
 
 
 class Recommended(NamedTuple):
-    """The best right entities per row, the best first.
+    """The best right entities, or tags, per row, the best first.
 
     Attributes
     ----------
     items : array of shape (rows, k)
         Their indices, or their names. Rows with fewer than k candidates end with -1, or with empty names.
     scores : array of shape (rows, k)
-        Their similarities; -inf if there is no candidate left.
+        Their scores; -inf if there is no candidate left.
     """
 
     items: np.ndarray
     scores: np.ndarray
+
+    def named(self, names: tuple[str, ...] | None, count: int) -> Recommended:
+        """Return names in place of indices; without names, indices as text.
+
+        >>> Recommended(np.array([[1, -1]]), np.array([[0.5, -np.inf]])).named(("tea", "milk"), 2).items
+        array([['milk', '']], dtype=object)
+        """
+        known = names or tuple(str(number) for number in range(count))
+        return Recommended(np.array([*known, ""], dtype=object)[self.items], self.scores)
 
 
 def top_lists(
@@ -67,13 +76,33 @@ def top_lists(
 
 
 def largest(scores: np.ndarray, excluded: Excluded, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of the k largest scores per row, and these, the largest first; of equal ones, the first.
+    """Return the columns of the k largest scores per row, and these, as `best_of`; excluded ones are set to -inf.
 
     >>> largest(np.array([[1.0, 3.0, 2.0]]), (np.array([0]), np.array([1])), 2)
     (array([[2, 0]]), array([[2., 1.]]))
     """
     scores[excluded] = -np.inf
-    some = np.sort(np.argpartition(-scores, k - 1, axis=1)[:, :k], axis=1)
-    found = np.take_along_axis(scores, some, axis=1)
-    order = np.argsort(-found, axis=1, kind="stable")
-    return np.take_along_axis(some, order, axis=1), np.take_along_axis(found, order, axis=1)
+    best = best_of(scores, k)
+    return best.items, best.scores
+
+
+def best_of(scores: np.ndarray, k: int) -> Recommended:
+    """Return the k columns with the largest scores per row; of equal scores, the first. -inf is no candidate.
+
+    >>> best_of(np.array([[1.0, 3.0, 3.0], [-np.inf, -np.inf, 2.0]]), 2).items
+    array([[ 1,  2],
+           [ 2, -1]])
+    """
+    k = min(k, scores.shape[1])
+    if k < scores.shape[1]:
+        edge = np.partition(scores, scores.shape[1] - k, axis=1)[:, [-k]]
+        # everything above the k-th largest, then the first of those that are equal to it
+        above, equal = scores > edge, scores == edge
+        chosen = above | (equal & (np.cumsum(equal, axis=1) <= k - above.sum(axis=1, keepdims=True)))
+        columns = np.nonzero(chosen)[1].reshape(len(scores), k)
+    else:
+        columns = np.tile(np.arange(k), (len(scores), 1))
+    some = np.take_along_axis(scores, columns, axis=1)
+    order = np.argsort(-some, axis=1, kind="stable")
+    items, found = np.take_along_axis(columns, order, axis=1), np.take_along_axis(some, order, axis=1)
+    return Recommended(np.where(np.isneginf(found), -1, items), found)

@@ -88,10 +88,7 @@ class Recommending:
         return numbers_of(rows, names, self._shape[side], SIDES[side], parameter)
 
     def _named(self, found: Recommended, names: bool) -> Recommended:
-        if not names:
-            return found
-        known = self.right_names_ or tuple(str(k) for k in range(self._shape[1]))
-        return Recommended(np.array([*known, ""], dtype=object)[found.items], found.scores)
+        return found.named(self.right_names_, self._shape[1]) if names else found
 
     @property
     def _shape(self) -> tuple[int, int]:

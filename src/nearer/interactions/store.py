@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nearer._utils.text import counted
+from nearer.interactions._frozen import Frozen
 from nearer.interactions.content import Duplicates, PairContent
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-#: fields that say what the pairs are; the others say what they were read from
-_N_COMPARED = PairContent._fields.index("ignored_columns")
-
-
-class PairStore:
+class PairStore(Frozen):
     """Distinct pairs with what belongs to them; `Interactions` adds the ways in and out."""
 
-    __slots__ = ("_fields",)
-    __hash__: ClassVar[None]  # type: ignore[assignment]
+    __slots__ = ()
     _fields: PairContent
+    _noun = "interactions"
 
     def __init__(
         self,
@@ -54,25 +51,6 @@ class PairStore:
                 duplicates=duplicates,
             )
         )
-
-    @classmethod
-    def _of(cls, fields: PairContent) -> Self:
-        """Return a container of fields that are known to be valid."""
-        new = cls.__new__(cls)
-        new._freeze(fields)
-        return new
-
-    def _freeze(self, fields: PairContent) -> None:
-        for value in fields:
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-        object.__setattr__(self, "_fields", fields)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"interactions are frozen: build new ones instead of setting {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"interactions are frozen: build new ones instead of deleting {name!r}")
 
     @property
     def left(self) -> np.ndarray:
@@ -119,16 +97,6 @@ class PairStore:
         """The name of every right, or None."""
         return self._fields.right_names
 
-    @property
-    def ignored_columns(self) -> tuple[str, ...]:
-        """The columns of the file or frame that were not used when the object was built from it."""
-        return self._fields.ignored_columns
-
-    @property
-    def n_dropped(self) -> int:
-        """How many invalid rows were left out when the object was built."""
-        return self._fields.n_dropped
-
     def csr(self) -> csr_matrix:
         """Return a scipy CSR matrix of shape `(n_left, n_right)` with the weights, or ones; a copy.
 
@@ -163,13 +131,6 @@ class PairStore:
             raise IndexError("a pair was chosen twice: every pair occurs once in interactions")
         return self._of(self._fields.take(ordered))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, PairStore):
-            return NotImplemented
-        return all(map(_same, self._fields[:_N_COMPARED], other._fields[:_N_COMPARED]))
-
-    __hash__ = None
-
     def __repr__(self) -> str:
         cells = self.n_left * self.n_right
         parts = [counted(len(self), "pair"), f"{self.n_left:,} left, {self.n_right:,} right"]
@@ -184,9 +145,6 @@ class PairStore:
             parts.append(f"ignored columns: {', '.join(self.ignored_columns)}")
         return f"Interactions({', '.join(parts)})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self)._of, (self._fields,)
-
 
 def _one_dimensional(key: Any) -> np.ndarray:
     array = np.asarray(key)
@@ -195,8 +153,3 @@ def _one_dimensional(key: Any) -> np.ndarray:
     if array.ndim != 1:
         raise IndexError(f"pairs are chosen by a one-dimensional index, got the shape {array.shape}")
     return array
-
-
-def _same(mine: Any, theirs: Any) -> bool:
-    arrays = isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray)
-    return np.array_equal(mine, theirs) if arrays else bool(mine == theirs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from nearer.comparisons.files.cells import text_columns, whole_number
 from nearer.comparisons.files.kinds import Columns
+from nearer.comparisons.files.named_columns import TableLayout
 from nearer.comparisons.validation import UNREADABLE, Invalid, check_invalid
 from nearer.errors import InputError, Place
 from nearer.interactions.arrays import named, size_given
@@ -23,10 +25,68 @@ if TYPE_CHECKING:
 Ids = Literal["indices", "names"]
 
 
+class WantedRows(ABC):
+    """What is asked of any table of objects: of pairs, or of posts."""
+
+    #: the parts whose cells are objects
+    sides: ClassVar[tuple[str, ...]]
+    noun: ClassVar[str]
+    ids: Ids | None
+    invalid: Invalid
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[tuple[str, ...] | None, ...]:
+        """The names given, per side."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int | None, ...]:
+        """The numbers of objects given, per side."""
+
+    @property
+    def known_names(self) -> Collection[str]:
+        """The names given, of any side."""
+        return tuple(name for names in self.names for name in names or ())
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        check_invalid(self.invalid)
+        if self.ids not in (None, "indices", "names"):
+            raise InputError(f"must be 'indices' or 'names', not {self.ids!r}", parameter="ids")
+
+    def settings_of_tables(self) -> Mapping[str, Any]:
+        """Return settings that have no meaning for arrays of an npz file."""
+        return {"ids": self.ids}
+
+    def hold_numbers(self, cells: Sequence[str]) -> tuple[bool, ...]:
+        """Return whether each side is given by index; ids that are names are read as text."""
+        return tuple(
+            self.ids == "indices"
+            or (self.ids is None and cell not in (names or ()) and whole_number(cell) != UNREADABLE)
+            for cell, names in zip(cells, self.names, strict=True)
+        )
+
+    def values_are_numbers(self, cells: Sequence[Any]) -> tuple[bool, ...]:
+        """Return whether each side holds numbers."""
+        return tuple(not isinstance(cell, str) for cell in cells)
+
+    def hold_indices(self, schema: pa.Schema, layout: TableLayout, source: str) -> tuple[bool, ...]:
+        """Return whether each side holds numbers."""
+        return tuple(not is_text for is_text in text_columns(schema, layout))
+
+    def warn_of_unused(
+        self, layout: TableLayout, columns: Columns | None, rows: Callable[[], Any], source: str
+    ) -> None:
+        """Say nothing: columns that are not used are listed in `ignored_columns`."""
+        return
+
+
 @dataclass(frozen=True)
-class WantedPairs:
+class WantedPairs(WantedRows):
     """The interactions that the caller asks for; see `TableKind`."""
 
+    sides: ClassVar[tuple[str, ...]] = ("left", "right")
     noun: ClassVar[str] = "pair"
     least_width: ClassVar[int] = 2
 
@@ -42,10 +102,8 @@ class WantedPairs:
     def __post_init__(self) -> None:
         for side in ("left", "right"):
             object.__setattr__(self, f"{side}_names", named(side, getattr(self, f"{side}_names")))
-        check_invalid(self.invalid)
+        self.check()
         check_duplicates(self.duplicates, (None,))
-        if self.ids not in (None, "indices", "names"):
-            raise InputError(f"must be 'indices' or 'names', not {self.ids!r}", parameter="ids")
 
     @property
     def names(self) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
@@ -56,15 +114,6 @@ class WantedPairs:
     def sizes(self) -> tuple[int | None, int | None]:
         """The numbers of objects given, left and right."""
         return self.n_left, self.n_right
-
-    @property
-    def known_names(self) -> Collection[str]:
-        """The names given, of either side."""
-        return (*(self.left_names or ()), *(self.right_names or ()))
-
-    def settings_of_tables(self) -> Mapping[str, Any]:
-        """Return settings that have no meaning for arrays of an npz file."""
-        return {"ids": self.ids}
 
     def layout(self, header: Sequence[object], columns: Columns | None, place: Place | None) -> PairLayout:
         """Find the columns by their names."""
@@ -77,22 +126,6 @@ class WantedPairs:
     def may_be_row(self, cells: Sequence[str]) -> bool:
         """Return whether a line with unknown names may be a pair itself."""
         return len(cells) >= 2 and not any(map(is_pair_name, cells))
-
-    def hold_numbers(self, cells: Sequence[str]) -> tuple[bool, ...]:
-        """Return whether each side is given by index; ids that are names are read as text."""
-        return tuple(
-            self.ids == "indices"
-            or (self.ids is None and cell not in (names or ()) and whole_number(cell) != UNREADABLE)
-            for cell, names in zip(cells, self.names, strict=True)
-        )
-
-    def values_are_numbers(self, cells: Sequence[Any]) -> tuple[bool, ...]:
-        """Return whether each side holds numbers."""
-        return tuple(not isinstance(cell, str) for cell in cells)
-
-    def hold_indices(self, schema: pa.Schema, layout: PairLayout, source: str) -> tuple[bool, ...]:
-        """Return whether each side holds numbers."""
-        return tuple(not is_text for is_text in text_columns(schema, layout))
 
     def types(self, layout: PairLayout, sample: Iterable[Sequence[str]]) -> dict[str, pa.DataType]:
         """Return the types of weights and of times that are numbers."""
@@ -111,12 +144,6 @@ class WantedPairs:
         from nearer.interactions.assembling import PairAssembler
 
         return PairAssembler(layout, self, **options)
-
-    def warn_of_unused(
-        self, layout: PairLayout, columns: Columns | None, rows: Callable[[], Any], source: str
-    ) -> None:
-        """Say nothing: columns that are not used are listed in `ignored_columns`."""
-        return
 
     def with_notes(self, notes: bytes) -> WantedPairs:
         """Return names and numbers of objects as a parquet file declares them, unless the caller passed some."""

@@ -50,19 +50,35 @@ class Architecture:
         Whether there is a linear path beside the hidden layers.
     modules : pair of torch.nn.Module, optional
         Networks of the user's own.
+    offset : bool
+        Whether towers of ids alone have a constant vector, to which the L2 term then pulls the vectors of ids. It is of
+        use if unobserved pairs should have another score than 0.
     """
 
     n_components: int
     hidden: tuple[int, ...]
     linear: bool
     modules: tuple[nn.Module, nn.Module] | None = None
+    offset: bool = True
+
+    def ids_alone(self, kinds: tuple[str, ...]) -> bool:
+        """Return whether a tower is a table of vectors, one per id."""
+        return kinds == ("ids",) and (self.linear or not self.hidden) and not self.offset
 
     def tower(self, side: Side, number: int, dtype: torch.dtype, device: Any, *, ids: bool = True) -> Tower:
         """Return the tower of a side; without `ids`, that of entities which the fit did not know."""
         if self.modules is not None:
             return self._users_tower(side, number, dtype, device)
+        constant = not self.ids_alone(side.kinds)
         blocks = blocks_of(
-            side.kinds, side.n_rows, side.features, side.seen, ids=ids, dtype=dtype, device=device
+            side.kinds,
+            side.n_rows,
+            side.features,
+            side.seen,
+            ids=ids,
+            constant=constant,
+            dtype=dtype,
+            device=device,
         )
         k = self.n_components
         if not self.hidden or (self.linear and side.kinds == ("ids",)):
@@ -79,10 +95,13 @@ class Architecture:
 
         >>> Architecture(2, (), True).n_parameters(("ids", "features"), 10, 3, 7)
         (28, 20)
+        >>> Architecture(2, (), True, offset=False).n_parameters(("ids",), 10, 3, 7)
+        (20, 20)
         """
         k, columns = self.n_components, {"ids": n_rows, "features": n_features, "history": n_others}
         if not self.hidden or (self.linear and kinds == ("ids",)):
-            return (sum(columns[kind] for kind in kinds) + 1) * k, n_rows * k * ("ids" in kinds)
+            constant = not self.ids_alone(kinds)
+            return (sum(columns[kind] for kind in kinds) + constant) * k, n_rows * k * ("ids" in kinds)
         width = self.hidden[0] + k * self.linear
         ids = n_rows * (k if self.linear else width) * ("ids" in kinds)
         others = (sum(columns[kind] for kind in kinds if kind != "ids") + 1) * width

@@ -29,7 +29,6 @@ from nearer.errors import InputError
 from nearer.interactions.recommending import FITTED
 from nearer.losses import MarginLoss, find_margin_loss
 from nearer.solvers import Result, Solver
-from nearer.towers.assembly import Architecture
 from nearer.towers.fitting import automatic_solver
 from nearer.towers.inputs import Scaling, kinds_of
 from nearer.towers.new_rows import parameter_counts
@@ -100,8 +99,7 @@ def check_loaded(model: TwoTower) -> None:
     need(model.left_embedding_.shape[1] == model.n_components, "embeddings must have n_components columns")
     has_features = (model.left_scaling_ is not None, model.right_scaling_ is not None)
     kinds = kinds_of(model.inputs, has_features)
-    architecture = Architecture(model.n_components, tuple(model.hidden), bool(model.linear))
-    counts = parameter_counts(model, architecture, kinds)
+    counts = parameter_counts(model, model._architecture(), kinds)
     need(
         counts[0][0] + counts[1][0] == len(model.parameters_),
         "parameters_ must have one entry per parameter",

@@ -27,9 +27,9 @@ from nearer.towers.starts import can_start, least_squares_start
 Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 #: products in a pass from which several threads gain
 _WORTH_THREADS = 30_000_000
-#: length at which alternating least squares begins, as a share of that of other solvers. From short vectors the
-#: directions that explain most grow first, and a fit of few epochs ranks better
-_SHORT = 0.04
+#: length at which alternating least squares begins, as a share of that of other solvers; vectors then have the length
+#: of iALS's. From short vectors the directions that explain most grow first, and a fit of few epochs ranks better
+_SHORT = 0.2
 
 
 @dataclass(frozen=True)

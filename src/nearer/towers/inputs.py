@@ -171,10 +171,11 @@ def blocks_of(
     seen: sparse.csr_matrix | None,
     *,
     ids: bool = True,
+    constant: bool = True,
     dtype: torch.dtype,
     device: Any,
 ) -> list[Block]:
-    """Return the blocks of a tower, in the order of `KINDS`, with a constant column at the end.
+    """Return the blocks of a tower, in the order of `KINDS`.
 
     Parameters
     ----------
@@ -188,6 +189,8 @@ def blocks_of(
         Histories, if they are among the kinds.
     ids : bool
         False for entities that had no id in the fit.
+    constant : bool
+        Whether there is a constant column at the end.
     """
     found: list[Block] = []
     for kind in kinds:
@@ -201,7 +204,8 @@ def blocks_of(
                 torch.from_numpy(a.astype(np.int64)).to(device) for a in (seen.indptr, seen.indices)
             )
             found.append(History(starts, columns, seen.shape[1], dtype))
-    found.append(Dense(torch.ones(n_rows, 1, dtype=dtype, device=device)))
+    if constant:
+        found.append(Dense(torch.ones(n_rows, 1, dtype=dtype, device=device)))
     return found
 
 

@@ -51,10 +51,13 @@ def embed_new(
     if "history" in kinds[side] and history is None:
         other = (model.right_embedding_, model.left_embedding_)[side]
         seen = sparse.csr_matrix((n_rows, len(other)))
-    new = Side(n_rows, kinds[side], features, seen)
-    tower = settings.architecture.tower(new, side, settings.dtype, torch.device("cpu"), ids=False)
-    theta = _parameters_without_ids(model, settings, kinds, side)
-    embeddings = tower.embed(theta, slice(0, n_rows))
+    if settings.architecture.ids_alone(kinds[side]):
+        embeddings = torch.zeros(n_rows, model.n_components, dtype=settings.dtype)
+    else:
+        new = Side(n_rows, kinds[side], features, seen)
+        tower = settings.architecture.tower(new, side, settings.dtype, torch.device("cpu"), ids=False)
+        theta = _parameters_without_ids(model, settings, kinds, side)
+        embeddings = tower.embed(theta, slice(0, n_rows))
     if history is not None and "history" not in kinds[side]:
         embeddings = folded_in(model, settings, side, embeddings, history)
     found = embeddings.numpy()

@@ -22,7 +22,7 @@ from nearer.objectives.tower import Tower
 from nearer.objectives.tower_inputs import Block, Ids
 from nearer.objectives.towers import TowerObjective
 from nearer.solvers import AlternatingLeastSquares, Run, minimise
-from nearer.towers.assembly import Architecture, first_parameters, objective_of
+from nearer.towers.assembly import first_parameters, objective_of
 from nearer.towers.inputs import History
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _embeddings(
     """Return the least squares solution of towers of ids."""
     place: dict[str, Any] = {"dtype": settings.dtype, "device": torch.device(settings.device)}
     sides = tuple(replace(side, kinds=("ids",), features=None, seen=None) for side in data.sides)
-    linear = Architecture(settings.architecture.n_components, (), True)
+    linear = replace(settings.architecture, hidden=(), linear=True)
     towers = tuple(linear.tower(side, k, **place) for k, side in enumerate(sides))
     times = _times_as_curved(settings.loss)
     penalty = replace(settings.penalty, l2=settings.penalty.l2 * math.sqrt(times))
@@ -139,6 +139,8 @@ def _regression(
     objective: TowerObjective, tower: Tower, bases: dict[int, Tensor], target: Tensor
 ) -> dict[int, Tensor]:
     """Return the ridge regression of the target on the rows of all blocks, each times its basis."""
+    if not bases:
+        return {}
     sizes = [basis.shape[1] for basis in bases.values()]
     normal = torch.zeros(sum(sizes), sum(sizes), dtype=torch.float64, device=target.device)
     mixed = torch.zeros(sum(sizes), target.shape[1], dtype=torch.float64, device=target.device)

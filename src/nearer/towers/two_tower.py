@@ -333,7 +333,7 @@ class TwoTower(Recommending, BaseEstimator):
 
     def _settings(self) -> TowerSettings:
         return TowerSettings(
-            Architecture(self.n_components, tuple(self.hidden), bool(self.linear), self.modules),
+            self._architecture(),
             find_margin_loss(self.loss),
             float(self.omega),
             float(self.missing),
@@ -343,6 +343,11 @@ class TwoTower(Recommending, BaseEstimator):
             self.chunk_rows,
             DTYPES[self.dtype],
             self.device,
+        )
+
+    def _architecture(self) -> Architecture:
+        return Architecture(
+            self.n_components, tuple(self.hidden), bool(self.linear), self.modules, offset=self.missing != 0
         )
 
     def _budget(self) -> Budget:

@@ -21,6 +21,7 @@ class Loops:
     gradient: Callable[..., float]
     gradients: Callable[..., None]
     join: Callable[..., float]
+    search: Callable[..., tuple[int, float]]
     sgd: Callable[..., float]
     svrg: Callable[..., None]
 
@@ -31,7 +32,7 @@ class CompiledLoops(Loops):
     compiled = True
 
     def __init__(self, loss: Loss):
-        from nearer._compiled import epochs, points
+        from nearer._compiled import epochs, line_search, points
         from nearer._compiled.scalar_losses import CODES
 
         first, second = loss.scalar_parameters()
@@ -39,6 +40,7 @@ class CompiledLoops(Loops):
         settings = CODES[type(loss)], (float(first), float(second))
         self.value, self.gradient = partial(points.value, *settings), partial(points.gradient, *settings)
         self.gradients, self.join = partial(points.gradients, *settings), points.join
+        self.search = partial(line_search.search, *settings)
         self.sgd, self.svrg = partial(epochs.sgd, *settings), partial(epochs.svrg, *settings)
 
 
@@ -48,10 +50,12 @@ class StagedLoops(Loops):
     compiled = False
 
     def __init__(self, loss: Loss):
+        from nearer._compiled import line_search_reference
         from nearer._compiled import points_reference as plain
 
         self.value, self.gradient = partial(plain.value, loss), partial(plain.gradient, loss)
         self.gradients, self.join = partial(plain.gradients, loss), plain.join
+        self.search = partial(line_search_reference.search, loss)
         self.sgd, self.svrg = partial(plain.sgd, loss), partial(plain.svrg, loss)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,7 +21,7 @@ from nearer.objectives.parameters import OneArray
 if TYPE_CHECKING:
     from nearer.comparisons import Comparisons
 
-_BLOCK_TERMS = 4096  # comparisons that are worth a thread
+_BLOCK_TERMS = 12_288  # comparisons that are worth a thread
 _MAX_BLOCKS = 8
 _CALLS = 2  # per thread: one that begins late leaves work to the others
 
@@ -70,9 +70,9 @@ class PointObjective:
     (0.6931, 0.0)
     """
 
-    provides: ClassVar[frozenset[str]] = frozenset(
+    provides: frozenset[str] = frozenset(
         {
-            *("value_and_gradient", "with_penalty", "unit_length", "dtype"),
+            *("value_and_gradient", "search_along", "with_penalty", "unit_length", "dtype"),
             *("walk", "batch_gradient", "sgd_epoch", "snapshot_gradient", "svrg_epoch"),
         }
     )
@@ -100,6 +100,10 @@ class PointObjective:
         self._Q = comparisons.indices
         self._W = mean_one(comparisons.weights, self.dtype)
         self._no_slopes = np.empty((0, 2), self.dtype)
+        # threads may share several blocks. Their number, not that of threads, decides: compiled together, sums round
+        # in another way
+        if len(self._starts(self.n_terms)) > 2:
+            self.provides = type(self).provides - {"search_along"}
 
     @property
     def compiled(self) -> bool:
@@ -131,6 +135,19 @@ class PointObjective:
         """Return f(X) and its gradient."""
         self._check(X)
         return self._means(X, self._Q, self._W, self._no_slopes, self._shrink)
+
+    def search_along(
+        self, x: np.ndarray, direction: np.ndarray, bracket: np.ndarray, end: np.ndarray
+    ) -> tuple[int, float, np.ndarray | None]:
+        """Search from x along a direction in one call; leave the point that it ends at in `end`.
+
+        All are flat, and `end` holds `x + direction`. `_compiled/line_search.py` explains the bracket. Return how many
+        gradients were taken, the objective there and its gradient, which is None if the search failed.
+        """
+        gradient = np.empty(self.shape, self.dtype)
+        line = x, direction, bracket, end
+        count, value = self._loops.search(self._Q, self._W, self._no_slopes, self._shrink, *line, gradient)
+        return (count, value, gradient.ravel()) if count > 0 else (-count, value, None)
 
     # -- stochastic parts: all along a walk ---------------------------------------------------------------------
 

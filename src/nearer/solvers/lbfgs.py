@@ -1,8 +1,8 @@
 """Limited-memory BFGS.
 
-Between two gradients there is one compiled call, which reads each of the past steps twice. scipy's L-BFGS-B, which
-also handles bounds, costs several times that: a third of the gradient itself on typical answers. And fits in threads
-compete for Python's lock only a few times per iteration.
+Between two line searches there is one compiled call, which reads each of the past steps twice. scipy's L-BFGS-B, which
+also handles bounds, costs several times that: a third of the gradient itself on typical answers. An objective may do a
+whole line search in one call too. Then fits in threads compete for Python's lock only twice per iteration.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from nearer._compiled.line_search_reference import MOST_TRIALS, STEP
 from nearer._utils.validation import whole
 from nearer.objectives.base import WithPrecision, members
 from nearer.solvers.base import Solver
@@ -21,13 +23,8 @@ from nearer.solvers.run import Run
 
 ValueAndGradient = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
-#: a step must bring this share of the decrease that the slope promises, and leave at most the second share of the slope
-_DECREASE, _SLOPE_LEFT = 1e-4, 0.9
 #: length of the very first step, as a share of the length of x
 _FIRST_STEP = 0.1
-_MOST_TRIALS = 25
-#: bounds on how much longer the next trial may be, and on how close to an end of the bracket
-_LONGER, _INSIDE = (2.0, 10.0), 0.1
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,20 @@ class LBFGS(Solver[WithPrecision]):
             run.count(objective.n_terms)
             return objective.value_and_gradient(points)
 
-        points, finite = descend(value_and_gradient, x, run.record, self.memory, begin=run.begin)
+        def search_along(*line: Any) -> Any:
+            count, *found = objective.search_along(*line)  # type: ignore[attr-defined]
+            run.count(count * objective.n_terms)
+            return found
+
+        one_call = "search_along" in objective.provides
+        points, finite = descend(
+            value_and_gradient,
+            x,
+            run.record,
+            self.memory,
+            begin=run.begin,
+            search_along=search_along if one_call else None,
+        )
         run.stop_reason = "tolerance" if finite else "diverged"  # no further descent
         return points
 
@@ -67,10 +77,12 @@ def descend(
     memory: int = 5,
     iterations: float = math.inf,
     begin: Callable[[np.ndarray, float, float], None] | None = None,
+    search_along: Callable[..., Any] | None = None,
 ) -> tuple[np.ndarray, bool]:
     """Run L-BFGS from x until `record` raises or returns true, no step descends, or the iterations are over.
 
     `record` gets the points, their value and the length of the step after each iteration, and `begin` the start.
+    `search_along` does a whole line search in one call, if the objective can: see `PointObjective.search_along`.
     Return the last points, and whether the value and the slope there are finite.
     """
     shape = x.shape
@@ -79,6 +91,7 @@ def descend(
         value, gradient = value_and_gradient(at.reshape(shape))
         return value, np.ascontiguousarray(gradient.ravel(), x.dtype)
 
+    search = partial(_search, flat) if search_along is None else partial(_search_at_once, search_along)
     at = _Point(x.ravel(), *flat(x.ravel()))
     if begin is not None:
         begin(x, at.value, 0.0)
@@ -90,7 +103,7 @@ def descend(
             continue
         if not aim.slope < 0:
             break
-        found = _search(flat, at, aim, 1.0 if len(pairs) else _first_step(at))
+        found = search(at, aim, 1.0 if len(pairs) else _first_step(at))
         if found is None:
             if not len(pairs):
                 break
@@ -174,48 +187,32 @@ class CurvaturePairs:
         return length, _Aim(direction, slope, end)
 
 
-def _search(value_and_gradient: ValueAndGradient, at: _Point, aim: _Aim, step: float) -> _Point | None:
-    """Return where a step that fulfils Wolfe's conditions leads; None if there is none."""
-    from nearer._compiled.curvature import inner, moved
+def new_bracket(value: float, slope: float, step: float) -> np.ndarray:
+    """Return the bracket of a search that begins with this step."""
+    return np.array([step, value, slope, 0.0, value, slope, math.inf, math.inf, math.inf])
 
-    slope = aim.slope
-    low, low_value, low_slope = 0.0, at.value, slope
-    high, high_value, high_slope = math.inf, math.inf, math.inf
-    for _ in range(_MOST_TRIALS):
-        x = aim.end
+
+def _search(value_and_gradient: ValueAndGradient, at: _Point, aim: _Aim, step: float) -> _Point | None:
+    """Return where a step that fulfils the Wolfe conditions leads; None if there is none."""
+    from nearer._compiled.curvature import inner, moved
+    from nearer._compiled.line_search import judge
+
+    bracket = new_bracket(at.value, aim.slope, step)
+    for _ in range(MOST_TRIALS):
+        x, step = aim.end, bracket[STEP]
         if step != 1:
             x = np.empty_like(at.x)
             moved(at.x, aim.direction, step, x)
         value, gradient = value_and_gradient(x)
-        rise = inner(gradient, aim.direction)
-        if not value <= at.value + _DECREASE * step * slope:
-            high, high_value, high_slope = step, value, rise
-        elif rise < _SLOPE_LEFT * slope:
-            low, low_value, low_slope = step, value, rise
-        else:
+        if judge(bracket, value, inner(gradient, aim.direction)):
             return _Point(x, value, gradient)
-        if high == math.inf:  # where a line through both slopes is zero
-            share = slope / (slope - rise) if rise > slope else math.inf
-            step *= min(max(share, _LONGER[0]), _LONGER[1])
-        else:
-            step = _between(low, low_value, low_slope, high, high_value, high_slope)
     return None
 
 
-def _between(
-    low: float, low_value: float, low_slope: float, high: float, high_value: float, high_slope: float
-) -> float:
-    """Return the minimum of the cubic through both ends of a bracket, but not too close to either."""
-    width = high - low
-    if not (math.isfinite(high_value) and math.isfinite(high_slope)):
-        return low + _INSIDE * width
-    mean = 3 * (low_value - high_value) / width + low_slope + high_slope
-    root = mean * mean - low_slope * high_slope
-    step = low + width / 2
-    if root > 0:
-        root = math.sqrt(root)
-        step = high - width * (high_slope + root - mean) / (high_slope - low_slope + 2 * root)
-    return min(max(step, low + _INSIDE * width), high - _INSIDE * width)
+def _search_at_once(search_along: Callable[..., Any], at: _Point, aim: _Aim, step: float) -> _Point | None:
+    """Return the same by one call; the end of the step is overwritten."""
+    value, gradient = search_along(at.x, aim.direction, new_bracket(at.value, aim.slope, step), aim.end)
+    return None if gradient is None else _Point(aim.end, value, gradient)
 
 
 def _first_step(at: _Point) -> float:

@@ -86,9 +86,10 @@ def numbers_of(given: Any, names: tuple[str, ...] | None, count: int, side: str)
     if cells.dtype.kind in "OUST":
         return _of_cells(cells, names, count, side)
     numbers = cells if cells.dtype.kind in "iu" else _whole(cells, side)
-    bad = np.flatnonzero(numbers < UNKNOWN) if numbers.dtype.kind == "i" else []
-    if len(bad):
-        _refuse(cells[bad[0]], int(bad[0]), side)
+    bad = numbers < UNKNOWN
+    if bad.any():
+        row = int(np.argmax(bad))
+        _refuse(cells[row], row, side)
     return np.where(numbers < count, numbers, UNKNOWN).astype(np.int64)
 
 

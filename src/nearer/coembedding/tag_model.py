@@ -67,12 +67,12 @@ class TagModel(BaseEstimator):
         """
         check_is_fitted(self)
         whole("k", k)
-        users, items, points = self._asked(users, items, user_features, item_features)
+        of_users, of_items, points = self._asked(users, items, user_features, item_features)
         of_fit = user_features is None and item_features is None
         found = []
-        for block, scores in self._score_blocks(users, items, points):
+        for block, scores in self._score_blocks(of_users, of_items, points):
             if exclude_seen and of_fit:
-                self._leave_out_seen(scores, users[block], items[block])
+                self._leave_out_seen(scores, of_users[block], of_items[block])
             found.append(best_of(scores, k))
         parts = [np.concatenate(part) for part in zip(*found, strict=True)] or [np.empty((0, k), int)] * 2
         best = Recommended(*parts)
@@ -98,8 +98,8 @@ class TagModel(BaseEstimator):
             As in `recommend`.
         """
         check_is_fitted(self)
-        users, items, points = self._asked(users, items, user_features, item_features)
-        found = [scores for _, scores in self._score_blocks(users, items, points)]
+        asked = self._asked(users, items, user_features, item_features)
+        found = [scores for _, scores in self._score_blocks(*asked)]
         return np.vstack([np.empty((0, len(self.tag_embedding_))), *found])
 
     def decision_function(self, posts: Any) -> np.ndarray:

@@ -77,9 +77,8 @@ class _Side:
 class Assembler(ABC):
     """Takes batches one by one, keeps the valid rows, counts the others and remembers the first of them."""
 
-    #: what else to do about a weight that is not above 0, and whether ratings of any sign are fine
+    #: what else to do about a weight that is not above 0
     _if_rated: tuple[Suggestion, ...] = ()
-    _any_sign = False
 
     def __init__(
         self,
@@ -128,6 +127,11 @@ class Assembler(ABC):
         if self.times is not None and times is not None:
             self.times.append(times[keep])
         self.n_rows += len(bad)
+
+    @property
+    def _any_sign(self) -> bool:
+        """Return whether weights may be 0 or below."""
+        return False
 
     def _bad_weights(self, weights: np.ndarray) -> np.ndarray:
         """Return weights that are not finite, and those of 0 or below unless they are ratings with a threshold."""
@@ -263,12 +267,16 @@ class PairAssembler(Assembler):
     def _content(
         self, codes: list[np.ndarray], sizes: list[int], names: list[tuple[str, ...] | None], n_dropped: int
     ) -> PairContent:
+        (left, right), (n_left, n_right), (left_names, right_names) = codes, sizes, names
         pairs = PairContent(
-            *codes,
-            *sizes,
+            left,
+            right,
+            n_left,
+            n_right,
             None if self.weights is None else self.weights.finish(),
             None if self.times is None else self.times.finish(),
-            *names,
+            left_names,
+            right_names,
             self.layout.ignored,
             n_dropped,
         )

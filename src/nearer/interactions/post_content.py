@@ -17,8 +17,8 @@ class PostContent(NamedTuple):
     """The content of `Posts`: one row per tag of a post, sorted by user, item and tag, each row once."""
 
     codes: np.ndarray
-    sizes: tuple[int, int, int]
-    names: tuple[tuple[str, ...] | None, tuple[str, ...] | None, tuple[str, ...] | None]
+    sizes: tuple[int, ...]
+    names: tuple[tuple[str, ...] | None, ...]
     weights: np.ndarray | None = None
     ignored_columns: tuple[str, ...] = ()
     n_dropped: int = 0

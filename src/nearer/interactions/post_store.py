@@ -56,7 +56,7 @@ class PostStore(Frozen):
         )
         codes, sizes, names = zip(*(_side(*one) for one in given), strict=True)
         rows = per_row(weights, lengths[0], "weights", np.float64)
-        content = PostContent(np.stack(codes, axis=1), sizes, names, rows)  # type: ignore[arg-type]
+        content = PostContent(np.stack(codes, axis=1), sizes, names, rows)
         self._freeze(settled_posts(content, duplicates, row_place))
 
     def csr(self) -> csr_matrix:
@@ -104,7 +104,8 @@ class PostStore(Frozen):
     @property
     def shape(self) -> tuple[int, int, int]:
         """`(n_users, n_items, n_tags)`, with posts or without."""
-        return self._fields.sizes
+        n_users, n_items, n_tags = self._fields.sizes
+        return n_users, n_items, n_tags
 
     @property
     def user_names(self) -> tuple[str, ...] | None:

@@ -119,7 +119,8 @@ class Posts(PostStore):
                 f"must have the shape (q, 3), not {rows.shape}: a user, an item and a tag per row",
                 parameter="posts",
             )
-        return cls(*rows.T, weights, **options)
+        users, items, tags = rows.T
+        return cls(users, items, tags, weights, **options)
 
     @classmethod
     def from_frame(cls, frame: Any, **options: Unpack[PostOptions]) -> Self:

@@ -66,10 +66,20 @@ def test_less_noise_needs_a_weaker_term():
 
 def test_answers_that_are_mostly_noise_go_beyond_the_strongest(paths, monkeypatch):
     monkeypatch.setattr(calibration, "error_and_loss", lambda points, held: (0.3, float((points**2).mean())))
-    answers, _ = datasets.planted(40, 2, 3000, random_state=0)
+    answers, _ = datasets.planted(100, 2, 1300, random_state=0)
     model = fitted(answers)  # small points score best now
     assert list(paths[0].scores)[-2:] == list(CAREFUL.stronger)
     assert model.l2_ == CAREFUL.stronger[-1]
+
+
+def test_no_strength_weighs_more_than_forty_answers_per_object(paths, monkeypatch):
+    monkeypatch.setattr(calibration, "error_and_loss", lambda points, held: (0.3, float((points**2).mean())))
+    answers, _ = datasets.planted(30, 2, 15_000, random_state=0)
+    model = fitted(answers)  # without the limit, the strongest would be chosen
+    part, _ = paths[0].splits[0]
+    weights = [strength * len(part) / 30 for path in paths for strength in path.scores]
+    assert max(weights) <= 40
+    assert model.l2_ == next(each for each in CAREFUL.strengths if each * len(part) / 30 <= 40)
 
 
 def test_a_weaker_term_need_only_score_a_little_better(paths):
@@ -163,7 +173,7 @@ def test_many_answers_are_chosen_on_one_split(paths):
 )
 def test_little_time_tries_fewer_strengths(paths, monkeypatch, room, tried):
     monkeypatch.setattr(calibration, "_room", lambda course, choice: room)
-    answers, _ = datasets.planted(40, 5, 3000, random_state=0)
+    answers, _ = datasets.planted(100, 5, 3000, random_state=0)
     model = fitted(answers, 5)
     if tried is None:
         assert not paths

@@ -152,6 +152,7 @@ def test_numbers_of_automatic_choices_are_the_codes():
     assert (
         f"With {calibration._FEW_OBJECTS:,} objects or {calibration._FEW_COMPARISONS:,} comparisons" in text
     )
+    assert f"Strengths above {calibration._MOST_WEIGHT:g} divided by the comparisons per object" in text
     assert calibration._HELD_OUT == 0.1  # "a tenth"
     assert ordinal._LAST_TOL == 0.1  # "to a tenth of `tol`"
     assert len(calibration.HURRIED.strengths) == 3

@@ -47,6 +47,9 @@ _IN_DOUBT = 0.003
 _LOW_DIMENSION = 3
 #: coordinates from which a map leaves the caches, where single precision takes half the time
 _LARGE_MAP = 100_000
+#: answers per object that an L2 term may weigh as much as. The best terms weigh 0.1 to 40; on many noisy answers about
+#: few objects, stronger ones score hardly worse and make more errors
+_MOST_WEIGHT = 40.0
 #: mean squared distance, in units of the loss, below which points have collapsed
 _COLLAPSED = 1e-3
 
@@ -107,6 +110,24 @@ def effort_for(effort: str, n_objects: int, n_comparisons: int) -> Effort:
     """
     small = n_objects < _FEW_OBJECTS and n_comparisons <= _FEW_COMPARISONS
     return CAREFUL if effort == "thorough" or (effort == "normal" and small) else QUICK
+
+
+def restrained(effort: Effort, per_object: float) -> Effort:
+    """Return the same without strengths that weigh more than answers could, given their number per object.
+
+    >>> restrained(QUICK, per_object=1000).strengths
+    (0.0125, 0.003, 0.0008, 0.0002)
+    """
+
+    def sensible(strengths: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(each for each in strengths if each * per_object <= _MOST_WEIGHT)
+
+    return replace(
+        effort,
+        strengths=sensible(effort.strengths) or effort.strengths[-1:],
+        stronger=sensible(effort.stronger),
+        further={name: sensible(each) or each[-1:] for name, each in effort.further.items()},
+    )
 
 
 def candidates(n_components: int, wish: str, effort: Effort) -> list[Loss]:
@@ -187,6 +208,8 @@ def walk(
     strength: float | None = None,
 ) -> None:
     """Walk along the strengths of the first loss, then along those of the others from its best points."""
+    part, _ = splits[0]
+    effort = restrained(effort, len(part) / part.n_objects)
     strengths = effort.strengths if strength is None else (strength,)
     further = [effort.further[loss.name] if strength is None else (strength,) for loss in losses[1:]]
     parts = sum(len(each) for each in (strengths, *further))

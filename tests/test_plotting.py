@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import nearer
 from nearer import plotting
 from nearer.plotting._lines import spread
 from nearer.plotting._names import place_names
@@ -308,3 +309,75 @@ def test_no_pyplot_is_imported():
         "plotting.plot_map(np.eye(3), list('abc')); sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# -- rows and labels in one space ---------------------------------------------------------------------------------
+
+
+def labelled(**settings):
+    from sklearn.datasets import make_multilabel_classification
+
+    X, Y = make_multilabel_classification(80, n_features=6, n_classes=4, random_state=1)
+    return nearer.CoEmbeddingClassifier(0.1, cv=0, random_state=0, **settings).fit(X, Y), X
+
+
+def notes(figure):
+    return " ".join(text.get_text() for text in figure.axes[0].texts)
+
+
+def test_a_plane_of_two_dimensions_keeps_all_decisions():
+    model, X = labelled(max_rank=2)
+    assert "100% of the decisions" in notes(plotting.plot_coembedding(model, X))
+
+
+def test_circles_hold_the_predicted_labels():
+    from matplotlib.patches import Circle
+
+    model, X = labelled(max_rank=2)
+    figure = plotting.plot_coembedding(model, X, circles=[5, 40, 60])
+    ax, predicted = figure.axes[0], model.predict(X)
+    labels = np.asarray(ax.collections[1].get_offsets())
+    circles = {tuple(patch.center): patch.radius for patch in ax.patches if isinstance(patch, Circle)}
+    rows = np.asarray(ax.collections[0].get_offsets())
+    for row in (5, 40, 60):
+        radius = circles.get(tuple(rows[row]), 0.0)  # no circle: no label can be near enough
+        inside = np.linalg.norm(labels - rows[row], axis=1) < radius
+        np.testing.assert_array_equal(inside, predicted[row])
+    assert predicted[[5, 40, 60]].any()
+
+
+def test_a_plane_says_what_it_loses():
+    model, _ = labelled()
+    assert model.label_embedding_.shape[1] > 2
+    figure = plotting.plot_coembedding(model)
+    assert "of the spread" in notes(figure)
+    assert {"0", "1", "2", "3"} <= {text.get_text() for text in figure.axes[0].texts}
+
+
+def test_tags_users_and_items_are_drawn():
+    posts = [("ann", "tea", "hot"), ("ann", "tea", "green"), ("bob", "milk", "cold"), ("bob", "tea", "hot")]
+    figure = plotting.plot_coembedding(nearer.TagRecommender(beta=0.1).fit(posts))
+    ax = figure.axes[0]
+    assert [len(part.get_offsets()) for part in ax.collections] == [2, 2, 3]
+    assert {"hot", "green", "cold"} <= {text.get_text() for text in ax.texts}
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == ["users", "items", "tags"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"circles": [80]}, "row numbers from 0 to 79"),
+        ({"circles": -1}, "from 0"),
+        ({"groups": [1, 2]}, "one label per object"),
+    ],
+)
+def test_impossible_circles_and_groups_are_refused(options, says):
+    model, X = labelled()
+    with pytest.raises(ValueError, match=says):
+        plotting.plot_coembedding(model, X, **options)
+
+
+def test_other_models_are_refused():
+    with pytest.raises(ValueError, match="plot_map"):
+        plotting.plot_coembedding(nearer.OrdinalEmbedding())

@@ -69,7 +69,7 @@ def warn_of_missing(labels: Labels) -> None:
 def _read(Y: Any) -> Labels:
     if sparse.issparse(Y):
         return _sparse_table(Y)
-    names = getattr(Y, "columns", None)
+    names = getattr(Y, "column_names", getattr(Y, "columns", None))  # of an Arrow table, or of another frame
     array = _array(Y)
     if array.ndim == 2 and (names is not None or array.shape[1] > 1):
         return _dense_table(array, names)

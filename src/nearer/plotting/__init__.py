@@ -11,10 +11,12 @@ own `ax`.
 """
 
 from nearer.plotting.charts import plot_dimension_choice, plot_learning_curve, plot_step_sizes, plot_study
+from nearer.plotting.coembedding import plot_coembedding
 from nearer.plotting.comparison import plot_comparison_of_maps
 from nearer.plotting.maps import plot_map
 
 __all__ = [
+    "plot_coembedding",
     "plot_comparison_of_maps",
     "plot_dimension_choice",
     "plot_learning_curve",

@@ -26,7 +26,7 @@ _MOST_PAIRS = 10**7
 
 
 @dataclass(frozen=True)
-class Layer:
+class PointLayer:
     """Points of one kind.
 
     Attributes
@@ -49,7 +49,7 @@ class Space:
 
     Attributes
     ----------
-    layers : list of Layer
+    layers : list of PointLayer
         With decisions: rows, if there are any, then labels.
     threshold : array (rank,), optional
         The threshold point.
@@ -59,7 +59,7 @@ class Space:
         Whether each row has the nearest label.
     """
 
-    layers: list[Layer]
+    layers: list[PointLayer]
     threshold: np.ndarray | None = None
     cuts: np.ndarray | None = None
     nearest: bool = False
@@ -160,9 +160,9 @@ def _space_of(model: Any, X: Any) -> Space:
         names = model.tag_names_ or range(len(used))
         return Space(
             [
-                Layer("users", model.user_embedding_[_placed(model, "user")]),
-                Layer("items", model.item_embedding_[_placed(model, "item")]),
-                Layer(
+                PointLayer("users", model.user_embedding_[_placed(model, "user")]),
+                PointLayer("items", model.item_embedding_[_placed(model, "item")]),
+                PointLayer(
                     "tags",
                     model.tag_embedding_[used],
                     [str(n) for n, u in zip(names, used, strict=True) if u],
@@ -174,8 +174,10 @@ def _space_of(model: Any, X: Any) -> Space:
             f"this draws a fitted CoEmbeddingClassifier or TagRecommender, not a {type(model).__name__}: "
             "draw maps of other models with plot_map"
         )
-    labels = Layer("labels", model.label_embedding_, [str(name) for name in model.classes_])
-    layers = [labels] if X is None else [Layer("rows", np.asarray(model.transform(X), dtype=float)), labels]
+    labels = PointLayer("labels", model.label_embedding_, [str(name) for name in model.classes_])
+    layers = (
+        [labels] if X is None else [PointLayer("rows", np.asarray(model.transform(X), dtype=float)), labels]
+    )
     if model.single_:
         return Space(layers, nearest=True)
     cuts = np.broadcast_to(model.decisions_.cuts(True), len(labels.points))

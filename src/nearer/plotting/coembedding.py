@@ -17,7 +17,8 @@ from nearer.plotting._style import INK, MUTED, PALETTE, PAPER, add_legend, axes_
 from nearer.plotting.maps import bare_plane, checked_labels, draw_points, explain_colours, principal_axes
 
 if TYPE_CHECKING:
-    from nearer.coembedding import CoEmbeddingClassifier, TagRecommender
+    from nearer.coembedding.classifier import CoEmbeddingClassifier
+    from nearer.coembedding.tags import TagRecommender
 
 #: rows that get a circle unless the user says which
 _CIRCLES = 3
@@ -219,7 +220,7 @@ def _draw_layers(
             look |= {"color": PALETTE[(0, 2)[at]], "marker": "o^"[at], "s": 14, "zorder": 2, "alpha": 0.6}
         handles[layer.kind] = ax.scatter(*plane[at].T, **look)
     if space.threshold is not None:
-        handles["threshold"] = ax.scatter(*plane[-1].T, color=INK, marker="x", s=46, zorder=5)
+        handles["threshold"] = ax.scatter(plane[-1][:, 0], plane[-1][:, 1], color=INK, marker="x", s=46, zorder=5)
     return handles
 
 
@@ -231,7 +232,7 @@ def _draw_circles(ax: Axes, centres: np.ndarray, threshold: np.ndarray, space: S
         style: dict[str, Any] = {"edgecolor": MUTED, "linewidth": 0.9, "zorder": 3}
         if square > 0:
             ax.add_patch(Circle(tuple(centre), square**0.5, facecolor="none", **style))
-        ax.scatter(*centre, s=30, facecolor="none", edgecolors=INK, linewidths=1.0, zorder=5)
+        ax.scatter(centre[0], centre[1], s=30, facecolor="none", edgecolors=INK, linewidths=1.0, zorder=5)
 
 
 def _chosen(circles: int | ArrayLike, n_rows: int) -> np.ndarray:

@@ -1,8 +1,14 @@
-"""Who will become friends? Hide some friendships, learn from the others, recommend."""
+"""Who will become friends? Hide some friendships, learn from the others: `python examples/links.py [folder]`."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 
 import nearer
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
+folder.mkdir(parents=True, exist_ok=True)
 
 # four circles of friends; people of one circle are friends with probability one half
 rng = np.random.default_rng(0)
@@ -21,3 +27,7 @@ print(
 print(f"certified: at most {details['gap'] / model.result_.objective:.1e} above the minimum")
 print(f"AUC of hidden friendships: {model.score(hidden):.3f}")
 print("suggestions for person 00:", ", ".join(model.recommend("person 00", k=4, names=True).items[0]))
+
+figure = nearer.plotting.plot_map(model.left_embedding_[:, :2], names, title="Four circles of friends")
+figure.savefig(folder / "links.png")
+print("wrote", folder / "links.png")

@@ -309,6 +309,10 @@ class LinkPredictor(LinkModel):
         for side in recommending.SIDES:
             factor, preparation = getattr(self, f"{side}_factor_"), getattr(self, f"{side}_preparation_")
             need((factor is None) == (preparation is None), f"{side}_preparation_ belongs to {side}_factor_")
+            if factor is not None:
+                columns = len(factor) - (self.graph_ != "undirected")
+                sizes = [len(part) for part in (preparation.shift, preparation.scales) if part is not None]
+                need(set(sizes) <= {columns}, f"{side}_preparation_ must be about {columns} columns")
 
 
 def _calibration(choice: Choice, per_other: float) -> Sigmoid | None:

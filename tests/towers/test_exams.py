@@ -88,7 +88,7 @@ def test_new_items_are_ranked_among_themselves_by_their_features():
 
 
 def test_bad_questions_are_one_sentence():
-    with refused("map", "xyz@5"):
+    with refused("map", "xyz@5", parameter="measure"):
         of("pairs", measure="xyz@5")
     with refused(parameter="by"):
         of("rows")

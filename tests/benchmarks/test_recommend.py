@@ -394,3 +394,14 @@ def test_a_failure_of_a_peer_is_shown():
     rows[0]["results"]["implicit ALS"] = {"failure": "over 600 s"}
     warm = peers_recommend.summarise(rows, peers_recommend.SETTINGS)[0]
     assert any(row[:2] == ["implicit ALS", "over 600 s"] for row in warm.rows)
+
+
+def test_the_conclusion_says_if_linear_towers_chose_the_setting_of_ials():
+    rows, settings = made_rows(0.3), peers_recommend.SETTINGS
+    assert "same setting" not in " ".join(conclude(rows, settings))
+    chosen = {"setting": IALS, "trials": []}
+    results = {_recommend_ours.LINEAR: chosen, _recommend_peers.IRSPACK: chosen}
+    rows.append(
+        {"cell": {"who": "all", "protocol": "warm", "split": "choice"}, "results": results, "done": True}
+    )
+    assert "same setting: 0.3200 ± 0.0071 and 0.3200 ± 0.0071" in " ".join(conclude(rows, settings))

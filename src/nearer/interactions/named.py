@@ -84,7 +84,7 @@ def _positions(names: tuple[str, ...], known: tuple[str, ...], side: str) -> np.
 
 
 def _strange(given: np.ndarray, count: int) -> str:
-    """Return the first number that is no index, as the end of a sentence.
+    """Return the first number that is not an index, as the end of a sentence.
 
     >>> _strange(np.array([0, 7, 9]), 3), _strange(np.array([0.5]), 3)
     (', not 7', ', not 0.5')

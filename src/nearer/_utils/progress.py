@@ -1,9 +1,9 @@
-"""Progress bars on stderr: what a fit is doing, its objective and, if it can be known, the time left."""
+"""Progress bars on stderr: what a fit is doing, its objective, its held-out score and, if known, the time left."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,6 +28,8 @@ class FitRecord(Protocol):
     def fraction(self) -> float: ...
     @property
     def objective(self) -> float: ...
+    @property
+    def columns(self) -> Mapping[str, float]: ...
 
 
 class FitEnd(Protocol):
@@ -126,6 +128,8 @@ class Drawing:
         share = (part - 1 + progress.fraction) / parts
         left = self._clock.left(stage, share)
         self._objective = f"objective {progress.objective:.4g}"
+        if "score" in progress.columns:  # on held-out data
+            self._objective += f"  held-out score {progress.columns['score']:.4g}"
         status = (
             self._objective if left is None else f"{self._objective}  up to {readable_seconds(left)} left"
         )

@@ -36,6 +36,7 @@ _FIRST: tuple[Settings, ...] = (
 #: the same if features are all that is known of new entities: what the tower of that side sees besides
 _BY_FEATURES: tuple[tuple[str, Settings], ...] = (
     ("ids", _FACTORS),
+    ("", _FACTORS),
     ("", _DEEP),
     ("", _PATH),
     ("history", _PATH),

@@ -362,7 +362,7 @@ class TwoTower(Recommending, BaseEstimator):
         if features is not None:
             if scaling is None:
                 raise InputError(
-                    f"the fit had no features of the {name} side: leave features out", parameter="features"
+                    f"must be left out: the fit had no features of the {name} side", parameter="features"
                 )
             features = scaling.scaled(checked_features(features, None, "features", scaling))
         if history is not None:

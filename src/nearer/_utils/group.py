@@ -190,8 +190,8 @@ class TorchGroup(Group):
         return sendable.to(values.device)
 
     def _sendable(self, values: Any) -> Any:
-        """Return a contiguous tensor where the engine can read it: gloo sends from main memory."""
-        return (values if self._nccl else values.cpu()).contiguous()
+        """Return a contiguous tensor where the engine can read it: gloo in main memory, NCCL on the card."""
+        return (values.cuda() if self._nccl else values.cpu()).contiguous()
 
     @contextmanager
     def _asking(self, n_bytes: int) -> Iterator[None]:

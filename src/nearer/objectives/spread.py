@@ -1,14 +1,16 @@
 """Two sets, their pairs and the parameters of their towers, spread over the processes of a fit.
 
-A process has some consecutive entities of either side, the pairs of its left entities, and the weights of the ids of its
-entities. All other parameters are common: every process has them, and all change them alike.
+A process has some consecutive entities of either side, the pairs of its left entities, and the weights of the ids of
+its entities. All other parameters are common: every process has them, and all change them alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from nearer._utils.group import ALONE, Group, Shares
@@ -129,6 +131,23 @@ class SpreadTensor(OneTensor):
             found[at : at + self._n_all(piece)] = numbers
             at += self._n_all(piece)
         return found
+
+    def own_state(self, state: Any) -> Any:
+        """Return this process's part of a state: arrays of one number per parameter are cut."""
+        return self._turned(state, self.count, self.own)
+
+    def whole_state(self, state: Any) -> Any:
+        """Return the state of all processes from the parts."""
+        return self._turned(state, self.n_own, self.whole)
+
+    def _turned(self, state: Any, count: int, turn: Callable[[Tensor], Tensor]) -> Any:
+        if state is None or self.group.alone:
+            return state
+        arrays = {
+            name: turn(torch.from_numpy(array)).numpy() if array.shape == (count,) else array
+            for name, array in state.arrays.items()
+        }
+        return replace(state, arrays=arrays)
 
     def _n_all(self, piece: _Piece) -> int:
         """Return the numbers of a piece in all processes together."""

@@ -210,7 +210,7 @@ class TowerObjective:
         """
         w, scale = self.sums.weights, self.n_terms / len(chosen)
         ends = self._ends(chosen)
-        found = []
+        found: list[Tensor] = []
         for tower, theta, own, in_all, times, weights, counts, imputed in (
             (self.left, self.split(x)[0], *ends.left, w.left, self._counts[0], w.imputed_left),
             (self.right, self.split(x)[1], *ends.right, w.right, self._counts[1], w.imputed_right),
@@ -242,7 +242,7 @@ class TowerObjective:
             for size, at, slope in zip(sizes, (at_left, at_right), slopes, strict=True)
         )
         gradient = self._pulled(x, x, passes, (by_left, ends.shares.own_sums(by_right)))
-        return self.group.total(scale * loss + self._own_penalty(x)), gradient
+        return self.group.total(scale * loss + self._penalty(x)), gradient
 
     def _ends(self, chosen: Tensor) -> Ends:
         """Return the entities of some observed pairs of all processes."""
@@ -322,9 +322,9 @@ class TowerObjective:
 
     def _total(self, sums: SimilaritySums, at: ScoredPairs, x: Tensor, scale: float = 1.0) -> float:
         """Return a multiple of a sum plus the L2 term."""
-        return self.group.total(scale * sums.own_value(at) + self._own_penalty(x))
+        return self.group.total(scale * sums.own_value(at) + self._penalty(x))
 
-    def _own_penalty(self, x: Tensor) -> float:
+    def _penalty(self, x: Tensor) -> float:
         """Return this process's share of the L2 term."""
         if not self.l2:
             return 0.0

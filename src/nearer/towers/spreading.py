@@ -1,4 +1,4 @@
-"""From the data of a fit to the part of one process: consecutive entities of either side, and pairs of the left ones."""
+"""From the data of a fit to the part of one process: consecutive entities, and the pairs of left ones."""
 
 from __future__ import annotations
 

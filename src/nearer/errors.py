@@ -173,8 +173,8 @@ class ModelFileError(InputError):
     """A model file that cannot be read: damaged, foreign, or from a newer version."""
 
 
-class LostProcessError(RuntimeError):
-    """Another process of a distributed fit has ended, or does not answer."""
+class LostProcessError(Explained, RuntimeError):
+    """Another process of a distributed fit has ended, or does not answer; it has the fields of `InputError`."""
 
 
 class InputWarning(Explained, UserWarning):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: seconds after which processes that hang are killed, and the test fails
-LIMIT = 100
+LIMIT = 200
 
 
 def started(script: str, folder: Path, size: int = 2, **variables: str) -> list[subprocess.Popen[str]]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from nearer.errors import InputError, LostProcessError
 
 #: seconds after which a process that does not answer counts as lost
 PATIENCE = 300
+_LOOK = "look for its own message above"
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -85,6 +88,10 @@ class Group:
         """Return what every process has, by their numbers."""
         return [thing]
 
+    def to_first(self, thing: Any) -> list[Any] | None:
+        """Return what every process has, by their numbers, in process 0 and None in others."""
+        return [thing]
+
     def device(self, device: str) -> str:
         """Return the device of this process for the one that a user named."""
         return device
@@ -107,6 +114,7 @@ class TorchGroup(Group):
 
         self._dist, self._group, self.sent = dist, group, 0
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
+        self._first = 0 if group is None else dist.get_global_rank(group, 0)
         self._nccl = dist.get_backend(group) == "nccl"
         self._number = {"dtype": self._torch.float64, "device": "cuda" if self._nccl else "cpu"}
 
@@ -135,9 +143,7 @@ class TorchGroup(Group):
 
     def largest(self, value: float) -> float:
         """Return the largest number that a process has."""
-        return float(
-            self._reduced(self._torch.tensor([value], **self._number), self._dist.ReduceOp.MAX)
-        )
+        return float(self._reduced(self._torch.tensor([value], **self._number), self._dist.ReduceOp.MAX))
 
     def joined(self, part: Any, bounds: Sequence[int]) -> Any:
         """Return all rows of a matrix from the part that each process has."""
@@ -148,28 +154,32 @@ class TorchGroup(Group):
         gather = getattr(self._dist, "all_gather_single", None) or self._dist.all_gather_into_tensor
         with self._asking((self.size - 1) * _size(mine)):
             gather(found, mine, group=self._group)
-        return self._torch.cat(
-            [found[k * most : k * most + count] for k, count in enumerate(counts)]
-        ).to(part.device)
+        return self._torch.cat([found[k * most : k * most + count] for k, count in enumerate(counts)]).to(
+            part.device
+        )
 
     def own_sums(self, whole: Any, bounds: Sequence[int]) -> Any:
         """Return this process's part of the rows of a sum over all processes."""
         counts = np.diff(bounds).tolist()
-        most = max(counts)
-        parts = self._torch.cat([_padded(part, most) for part in whole.split(counts)])
-        parts = self._sendable(parts)
+        n_own, most = counts[self.rank], max(counts)
+        if not self._nccl:  # gloo would send the whole to everyone
+            parts, rest = self._sendable(whole), whole.shape[1:]
+            found = parts.new_empty(self.size * n_own, *rest)
+            with self._asking(_size(parts) - _size(parts[:n_own])):
+                self._dist.all_to_all_single(found, parts, [n_own] * self.size, counts, group=self._group)
+            return found.view(self.size, n_own, *rest).sum(dim=0).to(whole.device)
+        parts = self._sendable(self._torch.cat([_padded(part, most) for part in whole.split(counts)]))
         found = parts.new_empty(most, *whole.shape[1:])
         scatter = getattr(self._dist, "reduce_scatter_single", None) or self._dist.reduce_scatter_tensor
         with self._asking((self.size - 1) * _size(found)):
             scatter(found, parts, group=self._group)
-        return found[: counts[self.rank]].to(whole.device)
+        return found[:n_own].to(whole.device)
 
     def same_as_first(self, thing: Any) -> Any:
         """Return what process 0 has: anything that can be pickled."""
         things = [thing]
         with self._asking(0):
-            first = self._dist.get_global_rank(self._group, 0) if self._group is not None else 0
-            self._dist.broadcast_object_list(things, src=first, group=self._group)
+            self._dist.broadcast_object_list(things, src=self._first, group=self._group)
         return things[0]
 
     def all_of(self, thing: Any) -> list[Any]:
@@ -177,6 +187,13 @@ class TorchGroup(Group):
         things = [None] * self.size
         with self._asking(0):
             self._dist.all_gather_object(things, thing, group=self._group)
+        return things
+
+    def to_first(self, thing: Any) -> list[Any] | None:
+        """Return what every process has, by their numbers, in process 0 and None in others."""
+        things = [None] * self.size if self.is_first else None
+        with self._asking(0):
+            self._dist.gather_object(thing, things, dst=self._first, group=self._group)
         return things
 
     def device(self, device: str) -> str:
@@ -202,9 +219,7 @@ class TorchGroup(Group):
         except RuntimeError as error:
             if "does not support" in str(error):
                 raise
-            raise LostProcessError(
-                "another process of this fit has ended or does not answer: look for its own message above"
-            ) from error
+            raise LostProcessError("another process has ended or does not answer", _LOOK) from error
 
 
 @dataclass(frozen=True)
@@ -264,6 +279,24 @@ class Shares:
         return self.group.own_sums(whole, self.bounds)
 
 
+@contextmanager
+def ending_in_words(group: Group) -> Iterator[None]:
+    """Raise `LostProcessError` in the block if the process is asked to end: `torchrun` does so if another one died."""
+    handler, main = signal.getsignal(signal.SIGTERM), threading.main_thread()
+    if group.alone or handler is not signal.SIG_DFL or threading.current_thread() is not main:
+        yield
+        return
+
+    def end(number: int, frame: Any) -> None:
+        raise LostProcessError("this process was asked to end, as if another one had ended", _LOOK)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+
+
 def processes(device: str = "cpu") -> Group:
     """Return the processes that share a fit: those of torch.distributed if it is initialised, or of `torchrun`.
 
@@ -308,8 +341,8 @@ def _initialise(device: str) -> None:
         dist.init_process_group(**settings)
     except (RuntimeError, ValueError) as error:
         raise LostProcessError(
-            f"the processes of this fit did not meet at {os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}: "
-            "check that all of them were started"
+            f"the processes did not meet at {os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}",
+            "check that all of them were started",
         ) from error
     atexit.register(_leave)
 
@@ -349,4 +382,3 @@ def checked_same(group: Group, what: str, value: Any) -> None:
             f"process {other} has other {what} than process 0: every process must call fit with the same data and "
             "settings"
         )
-

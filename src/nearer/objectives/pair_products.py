@@ -186,9 +186,7 @@ def solve(matrices: RowMatrices, strengths: Tensor, residuals: Tensor, x: Tensor
     return x
 
 
-def solve_by(
-    product: Callable[[Tensor], Tensor], residuals: Tensor, x: Tensor, products: int
-) -> Tensor:
+def solve_by(product: Callable[[Tensor], Tensor], residuals: Tensor, x: Tensor, products: int) -> Tensor:
     """Return what conjugate gradients in all rows at once find, from products with all of their matrices."""
     direction = residuals
     length = (residuals * residuals).sum(dim=1, keepdim=True)

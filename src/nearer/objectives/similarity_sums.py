@@ -109,9 +109,7 @@ class SimilaritySums:
     31.0
     """
 
-    def __init__(
-        self, pairs: ObservedPairs, loss: MarginLoss, weights: Weights, parts: Parts | None = None
-    ):
+    def __init__(self, pairs: ObservedPairs, loss: MarginLoss, weights: Weights, parts: Parts | None = None):
         self.pairs, self.loss, self.weights = pairs, loss, weights
         self.parts = parts or Parts.alone(pairs.n_left, pairs.n_right, pairs.count)
         self.group, own = self.parts.group, self.parts.right.own

@@ -70,7 +70,9 @@ class SpreadTensor(OneTensor):
                 size = 1
                 for length in shape:
                     size *= length
-                self._pieces.append(_Piece(slice(at, at + size), shape, shares if has_row_per_entity else None))
+                self._pieces.append(
+                    _Piece(slice(at, at + size), shape, shares if has_row_per_entity else None)
+                )
                 at += size
         self.n_own, self.count = at, sum(self._n_all(piece) for piece in self._pieces)
 

@@ -52,7 +52,7 @@ class Checkpoint:
             return start, None
         x, state = content
         spread = self._spread
-        return spread.own(x).to(start), spread.own_state(state)
+        return spread.own(x).to(start.device), spread.own_state(state)
 
     def _read(self) -> tuple[Tensor, State] | None:
         """Return the parameters and the state in the file, if it is one of this fit."""

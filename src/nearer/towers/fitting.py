@@ -13,8 +13,8 @@ from scipy import sparse
 from torch import Tensor
 
 from nearer._fitting import no_run
-from nearer._utils.group import ALONE, Group, checked_same
-from nearer.errors import InputError
+from nearer._utils.group import ALONE, Group, checked_same, ending_in_words
+from nearer.errors import InputError, LostProcessError, Suggestion
 from nearer.losses.margins import SquareLoss
 from nearer.objectives.least_squares import LinearPathObjective
 from nearer.objectives.towers import TowerObjective
@@ -75,6 +75,27 @@ def fit_towers(
     group: Group = ALONE,
 ) -> tuple[Found, Result]:
     """Return what a fit found, and its result; in several processes, all of them return the same."""
+    try:
+        with ending_in_words(group):
+            return _fit_together(data, settings, run, rng, checkpoint, group)
+    except LostProcessError as error:
+        remedy = [
+            *error.remedy,
+            Suggestion("checkpoint", "fit.npz", "next time, so that the fit can continue"),
+        ]
+        if checkpoint is not None:
+            remedy = [*error.remedy, f"start the same fit again: it continues from {os.fspath(checkpoint)}"]
+        raise error.but(remedy=remedy) from error
+
+
+def _fit_together(
+    data: Data,
+    settings: TowerSettings,
+    run: Run,
+    rng: np.random.Generator,
+    checkpoint: str | os.PathLike[str] | None,
+    group: Group,
+) -> tuple[Found, Result]:
     digest = digest_of(settings, data) if checkpoint is not None or not group.alone else ""
     checked_same(group, "data or settings", digest)
     settings = replace(settings, device=group.device(settings.device))

@@ -99,6 +99,7 @@ ESTIMATORS = (
             "inputs": "inputs",
             "validation": "validation",
             "device": "device",
+            "checkpoint": "checkpoint",
             **_BUDGET,
         },
         reading=(*_PAIRS, "left_features", "right_features", "search"),

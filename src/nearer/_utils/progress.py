@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from nearer._utils.group import own_rank
 from nearer._utils.text import counted, readable_seconds
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def progress_bar(
     max_seconds : float, optional
         The budget of the fit; the time left does not exceed it.
     console : rich Console, optional
-        Where to draw; stderr by default. If that is not a terminal, only the last state is written.
+        Where to draw; stderr by default, for the first of several processes. If that is not a terminal, only the last
+        state is written.
     keep : bool
         Leave the finished bar on the screen; otherwise it disappears.
 
@@ -95,7 +97,7 @@ def progress_bar(
 
     from nearer._utils.runtime import compiling
 
-    console = Console(stderr=True) if console is None else console
+    console = Console(stderr=True, quiet=own_rank() > 0) if console is None else console
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),

@@ -199,6 +199,13 @@ Validation = Annotated[
     ),
 ]
 Device = Annotated[str | None, _towers("--device", help="Where to compute: cpu (default) or cuda.")]
+Checkpoint = Annotated[
+    Path | None,
+    _towers(
+        "--checkpoint",
+        help="Write the state of the fit to this npz file once per minute; the same command continues from it.",
+    ),
+]
 LeftFeatures = Annotated[
     Path | None,
     _towers(

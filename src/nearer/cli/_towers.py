@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nearer._utils.group import own_rank
 from nearer._utils.text import counted
 from nearer.cli._options import refuse_idle, typed_options
 from nearer.cli._output import INTERRUPTED, complain, number_or_name, show
@@ -38,10 +39,13 @@ def fit(context: typer.Context, out: Path) -> None:
     searched = given["search"] is not None
     refuse_idle(context, (searched, _SEARCHED, "is chosen by --search: leave one of the two out"))
     estimator = new_towers(context)
-    pairs = read_pairs(path, given)
+    pairs = read_pairs(path, given, shared=True)
     features = _features(given, pairs)
     train, test = _parts(pairs, path, given["test_size"], given["seed"])
     _learn(estimator, train, features, path, given["search"])
+    estimator.set_params(checkpoint=None)  # a saved model holds no files
+    if own_rank() > 0:  # of several processes, the first writes and prints
+        return
     save(estimator, out)
     interrupted = estimator.result_.stop_reason == "interrupted"
     holds = "the best model so far" if interrupted else "the model"
@@ -75,6 +79,8 @@ def _value(option: str, value: Any) -> Any:
     if option == "inputs":
         sides = tuple(side.strip() for side in value.split(","))
         return sides if len(sides) > 1 else sides[0]
+    if isinstance(value, Path):
+        return str(value)
     return number_or_name(str(value)) if isinstance(value, str) else value
 
 

@@ -91,6 +91,7 @@ def fit(
     inputs: settings.Inputs = None,
     validation: settings.Validation = None,
     device: settings.Device = None,
+    checkpoint: settings.Checkpoint = None,
     left_features: settings.LeftFeatures = None,
     right_features: settings.RightFeatures = None,
     search: settings.Search = None,

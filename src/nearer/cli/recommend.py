@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nearer._utils.group import Shares, own_rank, processes
 from nearer._utils.text import counted, plain
 from nearer.cli._loading import load_for
 from nearer.cli._options import AsJson, ModelFile, own_command
@@ -61,11 +63,15 @@ def recommend(
         return
     at = _wanted(towers, rows)
     if out is not None and write is not None:
-        table = _table(towers, at, k, include_seen)
+        table = _in_shares(lambda some: _table(towers, some, k, include_seen), at)
+        if table is None:
+            return
         write_all({out: lambda path: write(table, path)})
         facts = {"out": out, "n_left": len(at), "k": k, "n_rows": table.num_rows}
         line = f"{out} ({counted(table.num_rows, 'row')} for {counted(len(at), 'left')})"
         show(facts, [("recommendations", line)], as_json=as_json)
+    elif own_rank() > 0:  # of several processes, the first prints
+        return
     elif as_json:
         table = _table(towers, at, k, include_seen)
         show({"n_left": len(at), "k": k, "recommendations": table.to_pylist()}, [], as_json=True)
@@ -74,6 +80,15 @@ def recommend(
         _print(_table(towers, shown, k, include_seen))
         if len(shown) < len(at):
             complain(f"these are {len(shown)} of {len(at):,}: add --out top.csv to write all")
+
+
+def _in_shares(table_of: Callable[[np.ndarray], pa.Table], at: np.ndarray) -> pa.Table | None:
+    """Return a table about some rows, of which each process makes a part: whole in the first, None in others."""
+    import pyarrow as pa
+
+    group = processes()
+    parts = group.to_first(table_of(at[Shares.equal(group, len(at)).own]))
+    return None if parts is None else pa.concat_tables(parts).unify_dictionaries()
 
 
 def _wanted(towers: TwoTower, path: Path | None) -> np.ndarray:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from nearer._utils.group import processes
 from nearer._utils.validation import generator
+from nearer.errors import InputError
 from nearer.interactions import Interactions
 from nearer.interactions.named import as_pairs
 from nearer.towers.data import check_learnable
@@ -62,6 +64,10 @@ def chosen(
     model: TwoTower, R: Any, left: Any, right: Any, seconds: float, questions: dict[str, Any]
 ) -> TwoTower:
     """Set the parameters of the model to the best of some trials, and fit it."""
+    if not processes(model.device).alone:
+        raise InputError(
+            "search runs in one process: search first, then fit in several with the settings found"
+        )
     began = time.monotonic()
     pairs = as_pairs(R, left, right)
     check_learnable(pairs)

@@ -50,6 +50,7 @@ NAMES = (
     "newton_steps",
     "extreme_cost",
     "multilabel",
+    "links",
 )
 
 T = TypeVar("T")

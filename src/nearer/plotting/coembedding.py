@@ -220,7 +220,9 @@ def _draw_layers(
             look |= {"color": PALETTE[(0, 2)[at]], "marker": "o^"[at], "s": 14, "zorder": 2, "alpha": 0.6}
         handles[layer.kind] = ax.scatter(*plane[at].T, **look)
     if space.threshold is not None:
-        handles["threshold"] = ax.scatter(plane[-1][:, 0], plane[-1][:, 1], color=INK, marker="x", s=46, zorder=5)
+        handles["threshold"] = ax.scatter(
+            plane[-1][:, 0], plane[-1][:, 1], color=INK, marker="x", s=46, zorder=5
+        )
     return handles
 
 

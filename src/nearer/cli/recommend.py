@@ -11,8 +11,8 @@ import typer
 from nearer._utils.text import counted, plain
 from nearer.cli._loading import load_for
 from nearer.cli._options import AsJson, ModelFile, own_command
-from nearer.cli._output import check_outputs, complain, show, write_all
-from nearer.cli.predict import table_writer
+from nearer.cli._output import check_outputs, complain, show
+from nearer.cli._table_output import check_table_name, write_table
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,16 +53,16 @@ def recommend(
     The table has the columns left, rank, right and score, the best first.
     """
     check_outputs([out], inputs=[model] if rows is None else [model, rows])
-    write = None if out is None else table_writer(out)
+    check_table_name(out)
     towers, row = load_for(model, "recommend")
     own = own_command(row, "recommend")
     if own is not None:
         own(context, towers)
         return
     at = _wanted(towers, rows)
-    if out is not None and write is not None:
+    if out is not None:
         table = _table(towers, at, k, include_seen)
-        write_all({out: lambda path: write(table, path)})
+        write_table(table, out)
         facts = {"out": out, "n_left": len(at), "k": k, "n_rows": table.num_rows}
         line = f"{out} ({counted(table.num_rows, 'row')} for {counted(len(at), 'left')})"
         show(facts, [("recommendations", line)], as_json=as_json)

@@ -35,8 +35,11 @@ class Registration(NamedTuple):
 
 _BUDGET = {"max_epochs": "max_epochs", "max_seconds": "max_seconds", "tol": "tol"}
 _TABLE = ("header", "invalid")
-_ANSWERS = ("columns", "coding", "zero", "codes", "first_index", *_TABLE, "dim", "report", "start")
+_COMPARED = ("columns", "coding", "zero", "codes", "first_index", *_TABLE)
+_ANSWERS = (*_COMPARED, "dim", "report", "start")
+_ROWS = ("labels", "ignore", "features")
 _PAIRS = ("left", "right", "weight", "time_column", "ids", "duplicates", "at_least", *_TABLE)
+_SPACE = {"beta": "beta", "loss": "loss", "max_rank": "rank", **_BUDGET}
 _OF_ANSWERS: dict[str, Any] = {"reading": _ANSWERS, "commands": ("evaluate", "predict", "plot")}
 
 ESTIMATORS = (
@@ -122,12 +125,22 @@ ESTIMATORS = (
         "nearer.coembedding.metric",
         "a Mahalanobis distance from similarities, comparisons, labels or pairs",
         "metric.md",
+        "metric",
+        {**_SPACE, "n_neighbors": "neighbors"},
+        reading=(*_COMPARED, *_ROWS),
+        commands=("evaluate", "predict"),
+        cli="_metric",
     ),
     Registration(
         "CoEmbeddingClassifier",
         "nearer.coembedding.classifier",
         "the labels of rows, by distances in one space of rows and labels",
         "labels.md",
+        "multilabel",
+        {**_SPACE, "threshold": "threshold"},
+        reading=(*_ROWS, "separator"),
+        commands=("evaluate", "predict"),
+        cli="_labels",
     ),
     Registration(
         "TagRecommender",

@@ -1,5 +1,6 @@
 """Two ways to run the command: in this process, and as a process of its own."""
 
+import csv
 import os
 import re
 import select
@@ -9,9 +10,13 @@ import subprocess
 import sys
 import time
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
+import nearer
 from nearer.cli import app
 
 
@@ -149,4 +154,51 @@ def clicked(tmp_path_factory):
     arguments = f"fit {folder}/clicks.csv --model towers --hidden none --dim 8 --max-epochs 60 --test-size 0"
     result = CliRunner().invoke(app, [*arguments.split(), "--out", str(folder / "towers.nearer")])
     assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="session")
+def songs(tmp_path_factory):
+    """A folder with songs: three features, a text, two labels as columns and as texts of one column."""
+    folder, rng = tmp_path_factory.mktemp("songs"), np.random.default_rng(0)
+    X = rng.normal(size=(160, 3)).round(3)
+    happy, sad = (X[:, 0] > 0).astype(int), (X[:, 1] + X[:, 2] > 0.5).astype(int)
+    moods = ["|".join(["happy"] * h + ["sad"] * s) for h, s in zip(happy, sad, strict=True)]
+    kind = np.array(["rock", "pop"])[(X[:, 0] > 0.1).astype(int)]
+    columns = {"song": [f"song {n}" for n in range(160)], "loud": X[:, 0], "fast": X[:, 1], "high": X[:, 2]}
+    table = pa.table({**columns, "kind": kind, "happy": happy, "sad": sad, "moods": moods})
+    for name, part in (("songs", table.slice(0, 120)), ("more", table.slice(120))):
+        with (folder / f"{name}.csv").open("w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(part.column_names)
+            writer.writerows(zip(*part.to_pydict().values(), strict=True))
+    parquet.write_table(table.select(["song", "loud", "fast", "high", "kind"]), folder / "features.parquet")
+    parquet.write_table(table.slice(0, 120).select(["song", "happy", "sad"]), folder / "labels.parquet")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cups(tmp_path_factory):
+    """A folder with 120 cups of tea: features, two of which count, a kind that depends on them; answers about 40."""
+    folder, rng = tmp_path_factory.mktemp("cups"), np.random.default_rng(0)
+    answers, points = nearer.datasets.planted(40, 2, 1500, random_state=0)
+    names = [f"cup{number}" for number in range(40)]
+    named = nearer.Comparisons(answers.indices, 40, names=names)
+    known, others = named.split(0.2, random_state=0)
+    known.write(folder / "answers.csv")
+    others.write(folder / "more.csv")
+    points = np.vstack([points, rng.permuted(np.tile(points, (2, 1)), axis=0)])
+    names = [f"cup{number}" for number in range(120)]
+    noise = rng.normal(size=(120, 2))
+    kinds = np.array(["green", "black"])[(points[:, 0] > 0).astype(int)]
+    shops = rng.choice(["east", "west"], 120)
+    order = rng.permutation(120)  # not that of the answers
+    with (folder / "cups.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["cup", "sweet", "sour", "noise", "dust", "shop", "kind"])
+        for at in order:
+            numbers = [round(float(number), 4) for number in (*points[at], *noise[at])]
+            writer.writerow([names[at], *numbers, shops[at], kinds[at]])
+    lines = (folder / "cups.csv").read_text().splitlines()
+    (folder / "features.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines) + "\n")
     return folder

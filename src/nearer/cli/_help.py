@@ -18,11 +18,15 @@ EXAMPLES = {
         "nearer fit more-answers.csv --start online.nearer",
         "nearer fit clicks.csv --model towers --max-epochs 200 --out towers.nearer",
         "nearer fit ratings.csv --model towers --ids names --at-least 4 --hidden none --out towers.nearer",
+        "nearer fit songs.csv --model multilabel --labels happy,sad --ignore song,moods --out moods.nearer",
+        "nearer fit cups.csv --model metric --labels kind --ignore cup --out metric.nearer",
+        "nearer fit tastings.csv --model metric --features cups.csv --out metric.nearer",
     ],
     "evaluate": [
         "nearer evaluate model.nearer answers.csv",
         "nearer evaluate model.nearer answers.csv --json",
         "nearer evaluate towers.nearer clicks-later.csv",
+        "nearer evaluate moods.nearer songs.csv",
     ],
     "recommend": [
         "nearer recommend towers.nearer --k 10 --out top.csv",
@@ -35,6 +39,7 @@ EXAMPLES = {
     "predict": [
         "nearer predict model.nearer questions.csv",
         "nearer predict model.nearer questions.csv --out predictions.csv",
+        "nearer predict moods.nearer songs.csv --out moods.csv",
     ],
     "plot": [
         "nearer plot model.nearer --out map.png",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
 
 
 def learn(
-    estimator: Any, work: Callable[[], object], path: Path, data: str, max_seconds: float | None
+    estimator: Any, work: Callable[[], object], path: Path, data: Collection[str], max_seconds: float | None
 ) -> None:
     """Do the work of a fit, with a progress bar if stderr is a terminal; an error about `data` names the file."""
 
@@ -57,8 +57,10 @@ def learn(
         try:
             work()
         except InputError as error:
-            # the caller of `fit` has a file, not the argument
-            raise (error.but(parameter=None).within(path) if error.parameter == data else error) from None
+            if error.parameter is not None and error.parameter not in data:
+                raise
+            # the caller of `fit` has a file, not the arguments
+            raise error.but(parameter=None).within(path) from None
 
     if not sys.stderr.isatty():
         named()
@@ -106,8 +108,8 @@ def certificate_line(estimator: Any) -> tuple[str, str]:
     result = estimator.result_
     if "gap" not in result.details:
         return ("certificate", "none")
-    share = result.details["gap"] / max(abs(result.objective), 1e-300)
-    return ("certificate", f"at most {share:.1g} of the objective above the global minimum")
+    share = 100 * result.details["gap"] / max(abs(result.objective), 1e-300)
+    return ("certificate", f"objective at most {share:.1g}% above the global minimum")
 
 
 def time_line(estimator: Any) -> tuple[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nearer._utils.text import warn
+from nearer._utils.text import counted, warn
 from nearer.cli._row_files import places_of, read_rows
 from nearer.errors import InputError, Place
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _IS = "="
 #: different texts in a column from which it may be one of names
 _MANY_TEXTS = 20
+_WITHOUT = "leave the column out"
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ class Features:
         return pa.table(dict(zip(self.names, self.values.T, strict=True)))
 
 
-def read_features(path: Path, names: tuple[str, ...] | None, count: int) -> Features:
+def read_features(
+    path: Path, names: tuple[str, ...] | None, count: int, like: Collection[str] | None = None
+) -> Features:
     """Return the features of some objects, whose names or indices are in the first column.
 
     A column of text becomes one column of zeros and ones per text. Rows of other objects are left out.
@@ -48,8 +51,11 @@ def read_features(path: Path, names: tuple[str, ...] | None, count: int) -> Feat
         The names of the objects; indices without names.
     count : int
         The number of objects.
+    like : collection of str, optional
+        The features that a model knows; by default all columns are features.
     """
-    table = read_rows(path, lambda header: header[:1])  # ids such as 007 stay as they are
+    # ids such as 007 stay as they are
+    table = read_rows(path, lambda header: [*header[:1], *columns_behind(like or ())])
     if table.num_columns < 2:
         raise InputError(
             f"{path}: there are no features: give an id in the first column and features in the others"
@@ -60,28 +66,42 @@ def read_features(path: Path, names: tuple[str, ...] | None, count: int) -> Feat
     if missing:
         raise InputError(
             f"{path}: there is no row for {missing[0]!r}"
-            + (f" and {len(missing) - 1:,} others" if missing[1:] else "")
+            + (f" and {counted(len(missing) - 1, 'other')}" if missing[1:] else "")
             + f": add one for each, with the name in the column {table.column_names[0]!r}"
         )
-    return encoded(path, table, table.column_names[1:], [place[name] for name in wanted])
+    rows = [place[name] for name in wanted]
+    return features_of(path, table, table.column_names[1:], like, rows)
 
 
-def encoded(path: Path, table: pa.Table, columns: list[str], rows: list[int] | None = None) -> Features:
-    """Return features; a column of text becomes one of zeros and ones per text, called `column=text`.
+def features_of(
+    path: Path,
+    table: pa.Table,
+    columns: list[str],
+    like: Collection[str] | None = None,
+    rows: list[int] | None = None,
+) -> Features:
+    """Return the features in some columns, or those that a model knows, of some rows or of all.
 
-    Parameters
-    ----------
-    path : Path
-        Where the table is from.
-    table : pyarrow.Table
-    columns : list of str
-        Those that hold features.
-    rows : list of int, optional
-        The rows of the objects; all by default.
+    For a model, texts of the table must have been read as such: those in `columns_behind(like)`.
     """
+    cells = Cells(path, table, rows)
+    return _all_features(cells, columns) if like is None else _known_features(cells, like)
+
+
+def known_features(model: Any) -> tuple[str, ...]:
+    """Return the names of the features of a model."""
+    if not hasattr(model, "feature_names_in_"):
+        raise InputError(
+            f"the {type(model).__name__} was fitted to an array, so it knows no names of columns: fit it to a table"
+        )
+    return tuple(str(name) for name in model.feature_names_in_)
+
+
+def _all_features(cells: Cells, columns: list[str]) -> Features:
+    """Return features; a column of text becomes one of zeros and ones per text, called `column=text`."""
     import numpy as np
 
-    cells = _Cells(path, table, rows)
+    path = cells.path
     found: list[tuple[str, np.ndarray]] = []
     for name in columns:
         if cells.are_numbers(name):
@@ -113,24 +133,22 @@ def columns_behind(names: Collection[str]) -> list[str]:
     return list(dict.fromkeys(column for name in names for column, _ in _readings(name)))
 
 
-def encoded_alike(
-    path: Path, table: pa.Table, names: Collection[str], rows: list[int] | None = None
-) -> Features:
-    """Return the features of these names from a table whose `columns_behind` them are texts."""
+def _known_features(cells: Cells, names: Collection[str]) -> Features:
+    """Return the features of these names."""
     import numpy as np
 
-    cells = _Cells(path, table, rows)
+    path, there = cells.path, cells.table.column_names
     found: list[np.ndarray] = []
     known: dict[str, tuple[np.ndarray, set[str]]] = {}
     for name in names:
-        if name in table.column_names:
+        if name in there:
             if not cells.are_numbers(name):
                 raise InputError(
                     f"{path}: the column {name!r} holds text, but the model learned from numbers: give numbers"
                 )
             found.append(cells.numbers(name))
             continue
-        readings = (reading for reading in _readings(name) if reading[0] in table.column_names)
+        readings = (reading for reading in _readings(name) if reading[0] in there)
         source, text = next(readings, (None, ""))
         if source is None:
             raise InputError(
@@ -161,53 +179,58 @@ def _plain_name(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Cells:
+class Cells:
     """Cells of some rows of a table; refuses empty ones with their row in the file."""
 
     path: Path
     table: pa.Table
-    rows: list[int] | None
+    rows: list[int] | None = None
 
     def are_numbers(self, name: str) -> bool:
+        """Return whether a column holds numbers or booleans."""
         import pyarrow as pa
 
         kind = self.table.schema.field(name).type
         return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
-    def numbers(self, name: str) -> np.ndarray:
+    def numbers(self, name: str, otherwise: str = _WITHOUT) -> np.ndarray:
+        """Return a column of finite numbers; `otherwise` is what to do about a cell that cannot be corrected."""
         import numpy as np
 
         column = self._column(name)
-        self._refuse_empty(name, column.is_null().to_numpy())
+        self._refuse_empty(name, column.is_null().to_numpy(), otherwise)
         numbers = np.asarray(column.to_numpy(), dtype=np.float64)
         finite = np.isfinite(numbers)
         if not finite.all():
             wrong = int(finite.argmin())
             raise InputError(
                 f"{numbers[wrong]:g} is not a finite number",
-                ["correct it", "leave the column out"],
-                place=self._place(name, wrong),
+                ["correct it", otherwise],
+                place=self.place(name, wrong),
             )
         return numbers
 
-    def texts(self, name: str) -> np.ndarray:
+    def texts(self, name: str, otherwise: str = _WITHOUT) -> np.ndarray:
+        """Return a column of texts, none of them empty."""
         import numpy as np
 
         cells = self._column(name).to_pylist()
-        self._refuse_empty(name, np.array([cell is None or cell == "" for cell in cells], dtype=bool))
+        empty = np.array([cell is None or cell == "" for cell in cells], dtype=bool)
+        self._refuse_empty(name, empty, otherwise)
         return np.array([str(cell) for cell in cells], dtype=str)
 
     def _column(self, name: str) -> pa.ChunkedArray:
         column = self.table.column(name)
         return column if self.rows is None else column.take(self.rows)
 
-    def _place(self, name: str, at: int) -> Place:
+    def place(self, name: str, at: int) -> Place:
+        """Return where one of the rows is in the file."""
         return Place(str(self.path), row=at if self.rows is None else self.rows[at], column=name)
 
-    def _refuse_empty(self, name: str, empty: np.ndarray) -> None:
+    def _refuse_empty(self, name: str, empty: np.ndarray, otherwise: str) -> None:
         if empty.any():
             raise InputError(
                 "the cell is empty",
-                ["fill it in", "leave the column out"],
-                place=self._place(name, int(empty.argmax())),
+                ["fill it in", otherwise],
+                place=self.place(name, int(empty.argmax())),
             )

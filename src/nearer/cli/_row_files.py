@@ -26,7 +26,7 @@ def read_rows(path: Path, as_text: ColumnsOf = lambda header: ()) -> pa.Table:
     path : Path
         A table with column names.
     as_text : callable
-        Returns, from the column names, those whose cells are texts as they are written.
+        Returns, from the column names, those whose cells are texts as they are written; others do no harm.
     """
     from nearer.comparisons.files.opening import format_of, reading
 
@@ -34,9 +34,11 @@ def read_rows(path: Path, as_text: ColumnsOf = lambda header: ()) -> pa.Table:
     if kind == "npz":
         raise InputError("rows are a table", "convert the file to csv, parquet or jsonl", place=path)
     with reading(path):
+        table = _read_text(path, as_text) if kind == "csv" else typed_table(path, kind)
+        if not table.num_rows:
+            raise InputError("there are no rows", "give at least one", place=path)
         if kind == "csv":
-            return _read_text(path, as_text)
-        table = typed_table(path, kind)
+            return table
         _check_header(path, table.column_names)
         return _with_texts(table, as_text(table.column_names))
 
@@ -65,7 +67,9 @@ def typed_table(path: Path, kind: str) -> pa.Table:
 def _with_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
     import pyarrow as pa
 
-    for name in columns:
+    for name in dict.fromkeys(columns):
+        if name not in table.column_names:
+            continue
         at = table.column_names.index(name)
         cells = ["" if cell is None else str(cell) for cell in table.column(at).to_pylist()]
         table = table.set_column(at, name, pa.array(cells, pa.string()))

@@ -15,25 +15,33 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def put_table(table: pa.Table, out: Path | None, row: str, what: str, as_json: bool) -> None:
-    """Write a table to a file and say so; without a file, print it as csv, or as JSON.
+def put_answers(
+    table: pa.Table, answers: dict[str, Any], out: Path | None, row: str, what: str, as_json: bool
+) -> None:
+    """Write a table with further columns to a file and say so; without a file, print it as csv.
+
+    As JSON, print the further columns alone.
 
     Parameters
     ----------
     table : pyarrow.Table
+    answers : dict
+        The further columns; they replace those of the same name.
     out : Path, optional
     row, what : str
-        What a row is, and what the table holds, for the message.
+        What a row is, and what the columns are, for the message.
     as_json : bool
     """
+    import pyarrow as pa
+
     if out is not None:
-        write_table(table, out)
+        write_table(replaced(table, answers), out)
         facts = {"out": out, f"n_{row}s": table.num_rows}
         show(facts, [(what, f"{out} ({counted(table.num_rows, row)})")], as_json=as_json)
     elif as_json:
-        show({f"n_{row}s": table.num_rows, what: table.to_pylist()}, [], as_json=True)
+        show({f"n_{row}s": table.num_rows, what: pa.table(answers).to_pylist()}, [], as_json=True)
     else:
-        sys.stdout.buffer.writelines(csv_lines(table))
+        sys.stdout.buffer.writelines(csv_lines(replaced(table, answers)))
 
 
 def check_table_name(out: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._options import refuse_idle
+from nearer.cli._options import refuse_idle, split_of
 from nearer.cli._output import show
 from nearer.cli._own_fits import (
     Facts,
@@ -19,7 +19,7 @@ from nearer.cli._own_fits import (
     time_line,
     typed_estimator,
 )
-from nearer.errors import InputError, Suggestion
+from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,8 @@ def fit(context: typer.Context, out: Path) -> None:
     estimator = typed_estimator(context, _value)
     pairs = read_pairs(path, given)
     features = _features(given, pairs)
-    train, test = _parts(pairs, path, given["test_size"], given["seed"])
+    share = _HELD_OUT if given["test_size"] is None else given["test_size"]
+    train, test = split_of(pairs, share, given["seed"], path)
 
     def work() -> None:
         if seconds is None:
@@ -57,7 +58,7 @@ def fit(context: typer.Context, out: Path) -> None:
         facts = _facts(estimator, pairs, train, test)
         return facts, _lines(facts, estimator)
 
-    learn(estimator, work, path, "R", seconds if searched else estimator.max_seconds)
+    learn(estimator, work, path, ["R"], seconds if searched else estimator.max_seconds)
     save_and_show(context, estimator, out, about)
 
 
@@ -114,19 +115,6 @@ def read_pairs(path: Path, given: dict[str, Any], **about: Any) -> Interactions:
 
 def _column(text: str | None) -> str | int | None:
     return int(text) if text is not None and text.isdecimal() else text
-
-
-def _parts(
-    pairs: Interactions, path: Path, share: float | None, seed: int
-) -> tuple[Interactions, Interactions | None]:
-    share = _HELD_OUT if share is None else share
-    if share == 0:
-        return pairs, None
-    try:
-        return pairs.split(share, random_state=seed)
-    except InputError as error:
-        remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
-        raise error.within(path).but(remedy=remedy) from None
 
 
 def _features(given: dict[str, Any], pairs: Interactions) -> list[np.ndarray | None]:

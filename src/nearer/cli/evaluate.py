@@ -36,6 +36,9 @@ def evaluate(
     ids: options.WhatIds = None,
     duplicates: options.RepeatedPairs = None,
     at_least: options.AtLeast = None,
+    labels: options.LabelsIn = None,
+    separator: options.Separator = None,
+    features: options.FeaturesIn = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Score a saved model: the fraction of answers it predicts correctly, or how well towers rank held-out pairs."""

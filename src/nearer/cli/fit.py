@@ -28,7 +28,7 @@ from nearer.cli._output import (
     percent,
     show,
 )
-from nearer.errors import InputError, Suggestion
+from nearer.errors import InputError
 from nearer.registry import BY_MODEL, estimator_class
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ def fit(
     left_features: settings.LeftFeatures = None,
     right_features: settings.RightFeatures = None,
     search: settings.Search = None,
+    beta: settings.Beta = None,
+    threshold: settings.WhichThreshold = None,
+    neighbors: settings.Neighbors = None,
     max_epochs: settings.MaxEpochs = None,
     max_seconds: settings.MaxSeconds = None,
     tol: settings.Tol = 1e-3,
@@ -111,11 +114,15 @@ def fit(
     ids: options.WhatIds = None,
     duplicates: options.RepeatedPairs = None,
     at_least: options.AtLeast = None,
+    labels: options.LabelsIn = None,
+    separator: options.Separator = None,
+    ignore: options.Ignore = None,
+    features: options.FeaturesIn = None,
     force: options.Force = False,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a map or a kernel to answers, or towers to pairs; score it on a held-out part and save it.
+    """Fit a model to answers, pairs, rows or posts; score it on a held-out part and save it.
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
@@ -219,13 +226,7 @@ def _parts(
 ) -> tuple[Comparisons, Comparisons | None]:
     if not len(comparisons):
         raise InputError(f"{path}: there are no comparisons to fit")
-    if test_size == 0:
-        return comparisons, None
-    try:
-        return comparisons.split(test_size=test_size, random_state=seed)
-    except InputError as error:
-        remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
-        raise error.within(path).but(remedy=remedy) from None
+    return options.split_of(comparisons, test_size, seed, path)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ import typer
 from nearer.cli import _options as options
 from nearer.cli._loading import load_for
 from nearer.cli._output import check_outputs
-from nearer.cli._table_output import check_table_name, put_table, replaced
+from nearer.cli._table_output import check_table_name, put_answers
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from nearer._fitting import Model
     from nearer.cli._question_files import QuestionTable
 
@@ -29,7 +27,7 @@ def predict(
         typer.Argument(
             metavar="QUESTIONS",
             show_default=False,
-            help="csv, tsv, parquet or jsonl: anchor, a, b (in any order).",
+            help="csv, tsv, parquet or jsonl: anchor, a, b (in any order); or rows of features.",
         ),
     ],
     out: Annotated[
@@ -41,12 +39,11 @@ def predict(
     first_index: options.FirstIndex = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Answer questions with a saved model: which is nearer, and with what probability.
+    """Answer questions with a saved model: which is nearer, which labels a row has, or where it lies.
 
-    All columns are kept. predicted_near is added, and probability if the loss has a probability model.
+    All columns are kept. Questions get predicted_near, and probability if the loss has a probability model. Rows get
+    their labels with probabilities, or coordinates whose usual distances are those of a metric.
     """
-    import pyarrow as pa
-
     from nearer.cli._question_files import read_questions
 
     check_outputs([out], inputs=[model, questions])
@@ -58,11 +55,9 @@ def predict(
         own(context, estimator)
         return
     asked = read_questions(questions, estimator, options.parse_columns(columns), header, first_index)
-    answers = _answers(estimator, asked)
-    if as_json and out is None:
-        put_table(pa.table(answers), None, "question", "predictions", True)
-    else:
-        put_table(_with_answers(asked.table, answers), out, "question", "predictions", as_json)
+    # the probability of an earlier prediction says nothing about this one
+    table = asked.table.drop_columns([PROBABILITY] if PROBABILITY in asked.table.column_names else [])
+    put_answers(table, _answers(estimator, asked), out, "question", "predictions", as_json)
 
 
 def _answers(estimator: Model, asked: QuestionTable) -> dict[str, list[Any]]:
@@ -80,8 +75,3 @@ def _answers(estimator: Model, asked: QuestionTable) -> dict[str, list[Any]]:
         probability = estimator.predict_proba(asked.comparisons)
         answers[PROBABILITY] = np.where(first, probability, 1 - probability).tolist()
     return answers
-
-
-def _with_answers(table: pa.Table, answers: dict[str, list[Any]]) -> pa.Table:
-    """Return the table with the new columns, which replace those of an earlier prediction."""
-    return replaced(table.drop_columns([PROBABILITY] if PROBABILITY in table.column_names else []), answers)

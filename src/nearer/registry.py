@@ -147,6 +147,11 @@ ESTIMATORS = (
         "nearer.coembedding.tags",
         "the tags that a user gives to an item, by distances in one space of users, items and tags",
         "tags.md",
+        "tags",
+        _SPACE,
+        reading=("user", "item", "tag", "weight", "ids", "duplicates", *_TABLE),
+        commands=("evaluate", "recommend"),
+        cli="_tags",
     ),
     Registration(
         "FeatureMap",

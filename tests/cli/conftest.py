@@ -202,3 +202,24 @@ def cups(tmp_path_factory):
     lines = (folder / "cups.csv").read_text().splitlines()
     (folder / "features.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines) + "\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def posts(tmp_path_factory):
+    """A folder with posts of named users, items and tags, later posts, pairs to ask about, and a model of the posts."""
+    folder, rng = tmp_path_factory.mktemp("posts"), np.random.default_rng(0)
+    users, items, tags = (rng.normal(size=(count, 2)) for count in (30, 20, 12))
+    rows = [
+        (f"u{user}", f"i{item}", f"t{tag}")
+        for user in range(30)
+        for item in rng.choice(20, 6, replace=False)
+        for tag in np.argsort(((users[user] - tags) ** 2).sum(1) + ((items[item] - tags) ** 2).sum(1))[:3]
+    ]
+    known, later = nearer.Posts.from_array(rows).split(random_state=1)
+    known.write(folder / "posts.csv")
+    later.write(folder / "later.csv")
+    (folder / "asked.csv").write_text("user,item\nu0,i0\nu1,i3\n")
+    arguments = f"fit {folder}/posts.csv --model tags --beta 0.3 --test-size 0 --out {folder}/tags.nearer"
+    result = CliRunner().invoke(app, arguments.split())
+    assert result.exit_code == 0, result.output
+    return folder

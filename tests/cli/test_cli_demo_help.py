@@ -69,6 +69,11 @@ def test_every_example_runs(run, tmp_path, named_answers, request, example):
         cups = request.getfixturevalue("cups")
         shutil.copy(cups / "cups.csv", tmp_path)
         shutil.copy(cups / "answers.csv", tmp_path / "tastings.csv")
+    if "posts.csv" in example or "tags.nearer" in example:
+        posts = request.getfixturevalue("posts")
+        for name in ("posts.csv", "tags.nearer"):
+            shutil.copy(posts / name, tmp_path)
+        shutil.copy(posts / "asked.csv", tmp_path / "pairs.csv")
     (tmp_path / "names.txt").write_text("u3\nu5\n")
     (tmp_path / "questions.csv").write_text("anchor,a,b\nthing1,thing2,thing3\n")
     labels = "\n".join(f"thing{number},{number % 3}" for number in range(12))

@@ -21,6 +21,7 @@ EXAMPLES = {
         "nearer fit songs.csv --model multilabel --labels happy,sad --ignore song,moods --out moods.nearer",
         "nearer fit cups.csv --model metric --labels kind --ignore cup --out metric.nearer",
         "nearer fit tastings.csv --model metric --features cups.csv --out metric.nearer",
+        "nearer fit posts.csv --model tags --beta 1 --out tags.nearer",
     ],
     "evaluate": [
         "nearer evaluate model.nearer answers.csv",
@@ -31,6 +32,7 @@ EXAMPLES = {
     "recommend": [
         "nearer recommend towers.nearer --k 10 --out top.csv",
         "nearer recommend towers.nearer --rows names.txt --include-seen",
+        "nearer recommend tags.nearer --rows pairs.csv --k 5 --out tags.csv",
     ],
     "export": [
         "nearer export towers.nearer embeddings.parquet",

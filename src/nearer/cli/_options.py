@@ -56,7 +56,7 @@ class Repeated(StrEnum):
     merge = "merge"
 
 
-_pairs = partial(typer.Option, rich_help_panel="Reading pairs (towers)", show_default=False)
+_pairs = partial(typer.Option, rich_help_panel="Reading pairs and posts (towers, tags)", show_default=False)
 _rows = partial(typer.Option, rich_help_panel="Reading rows (labels, metrics)", show_default=False)
 _reading = partial(typer.Option, rich_help_panel="Reading", show_default=False)
 AnswersFile = Annotated[
@@ -67,7 +67,7 @@ AnswersFile = Annotated[
         help="csv, tsv, parquet, jsonl or npz. Columns: anchor, near, far; near_a, near_b, far_a, far_b; "
         "anchor, a, b, response; a, b, odd; or a, b, c, odd. Objects are indices from 0, or names. "
         "For towers: user, item and the like, with a weight or rating and a time if there are any. For labels and "
-        "metrics: a row of features each, and labels.",
+        "metrics: a row of features each, and labels. For tags: user, item, tag.",
     ),
 ]
 ModelFile = Annotated[
@@ -146,10 +146,22 @@ WhatIds = Annotated[
 ]
 RepeatedPairs = Annotated[
     Repeated | None,
-    _pairs("--duplicates", help="A pair given again: add its weights, keep the latest, or refuse the file."),
+    _pairs(
+        "--duplicates",
+        help="A pair given again: add its weights, keep the latest, or refuse the file. For tags: merge or refuse.",
+    ),
 ]
 AtLeast = Annotated[
     float | None, _pairs("--at-least", help="Keep only pairs with this weight or rating; each counts once.")
+]
+UserColumn = Annotated[
+    str | None, _pairs("--user", metavar="<column>", help="Column of the users of posts, or its position.")
+]
+ItemColumn = Annotated[
+    str | None, _pairs("--item", metavar="<column>", help="Column of the items of posts, or its position.")
+]
+TagColumn = Annotated[
+    str | None, _pairs("--tag", metavar="<column>", help="Column of the tags of posts, or its position.")
 ]
 LabelsIn = Annotated[
     str | None,
@@ -222,6 +234,15 @@ def own_command(row: Registration, command: str) -> Callable[..., None] | None:
         return None
     found: Callable[..., None] | None = getattr(import_module(f"nearer.cli.{row.cli}"), command, None)
     return found
+
+
+def column_of(text: str | None) -> str | int | None:
+    """Return the name of a column, or its position, from the text of an option.
+
+    >>> column_of("2"), column_of("city")
+    (2, 'city')
+    """
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def parse_columns(text: str | None) -> dict[str, str | int] | None:

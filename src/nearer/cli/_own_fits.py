@@ -109,7 +109,8 @@ def certificate_line(estimator: Any) -> tuple[str, str]:
     if "gap" not in result.details:
         return ("certificate", "none")
     share = 100 * result.details["gap"] / max(abs(result.objective), 1e-300)
-    return ("certificate", f"objective at most {share:.1g}% above the global minimum")
+    percents = f"{share:.0f}" if share >= 1 else f"{share:.1g}"
+    return ("certificate", f"objective at most {percents}% above the global minimum")
 
 
 def time_line(estimator: Any) -> tuple[str, str]:

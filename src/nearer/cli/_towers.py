@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._options import refuse_idle, split_of
+from nearer.cli._options import column_of, refuse_idle, split_of
 from nearer.cli._output import show
 from nearer.cli._own_fits import (
     Facts,
@@ -91,7 +91,7 @@ def read_pairs(path: Path, given: dict[str, Any], **about: Any) -> Interactions:
     from nearer.interactions import Interactions
 
     columns: dict[str, Any] = {
-        role: _column(given[option])
+        role: column_of(given[option])
         for role, option in (
             ("left", "left"),
             ("right", "right"),
@@ -111,10 +111,6 @@ def read_pairs(path: Path, given: dict[str, Any], **about: Any) -> Interactions:
     if not len(pairs):
         raise InputError(f"{path}: no pairs are left: check what was left out")
     return pairs
-
-
-def _column(text: str | None) -> str | int | None:
-    return int(text) if text is not None and text.isdecimal() else text
 
 
 def _features(given: dict[str, Any], pairs: Interactions) -> list[np.ndarray | None]:

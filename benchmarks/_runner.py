@@ -49,6 +49,7 @@ NAMES = (
     "extreme",
     "extreme_cost",
     "multilabel",
+    "links",
 )
 
 T = TypeVar("T")

@@ -154,6 +154,12 @@ ESTIMATORS = (
         cli="_tags",
     ),
     Registration(
+        "LinkPredictor",
+        "nearer.coembedding.links",
+        "which objects of two sets, or of one, are linked, by distances and thresholds in one space",
+        "links.md",
+    ),
+    Registration(
         "FeatureMap",
         "nearer.features",
         "places objects that were never compared, by their features",

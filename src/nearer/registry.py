@@ -158,6 +158,11 @@ ESTIMATORS = (
         "nearer.coembedding.links",
         "which objects of two sets, or of one, are linked, by distances and thresholds in one space",
         "links.md",
+        "links",
+        {**_SPACE, "graph": "graph", "negatives": "negatives"},
+        reading=(*_PAIRS, "left_features", "right_features"),
+        commands=("evaluate", "predict", "recommend"),
+        cli="_links",
     ),
     Registration(
         "FeatureMap",

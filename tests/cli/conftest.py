@@ -223,3 +223,21 @@ def posts(tmp_path_factory):
     result = CliRunner().invoke(app, arguments.split())
     assert result.exit_code == 0, result.output
     return folder
+
+
+@pytest.fixture(scope="session")
+def friends(tmp_path_factory):
+    """A folder with friends who live near each other, in both directions, later friends, and a model of the friends."""
+    folder, rng = tmp_path_factory.mktemp("friends"), np.random.default_rng(0)
+    places = rng.normal(size=(50, 2))
+    near = ((places[:, None] - places) ** 2).sum(axis=2) < 0.8
+    pairs = np.argwhere(np.triu(near, 1))
+    hidden = rng.random(len(pairs)) < 0.15
+    known, later = pairs[~hidden], pairs[hidden]
+    for name, rows in (("friends", [*known, *known[:, ::-1]]), ("later", later)):
+        text = "\n".join(f"p{i},p{j}" for i, j in rows)
+        (folder / f"{name}.csv").write_text(f"left,right\n{text}\n")
+    arguments = f"fit {folder}/friends.csv --model links --graph undirected --beta 2 --test-size 0"
+    result = CliRunner().invoke(app, [*arguments.split(), "--out", f"{folder}/links.nearer"])
+    assert result.exit_code == 0, result.output
+    return folder

@@ -74,6 +74,9 @@ def test_every_example_runs(run, tmp_path, named_answers, request, example):
         for name in ("posts.csv", "tags.nearer"):
             shutil.copy(posts / name, tmp_path)
         shutil.copy(posts / "asked.csv", tmp_path / "pairs.csv")
+    if "friends.csv" in example or "links.nearer" in example:
+        for name in ("friends.csv", "later.csv", "links.nearer"):
+            shutil.copy(request.getfixturevalue("friends") / name, tmp_path)
     (tmp_path / "names.txt").write_text("u3\nu5\n")
     (tmp_path / "questions.csv").write_text("anchor,a,b\nthing1,thing2,thing3\n")
     labels = "\n".join(f"thing{number},{number % 3}" for number in range(12))

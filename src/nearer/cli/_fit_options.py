@@ -69,6 +69,14 @@ class SolverName(StrEnum):
     sg = "sg"
 
 
+class GraphName(StrEnum):
+    """The kinds of graphs of `nearer.LinkPredictor`."""
+
+    bipartite = "bipartite"
+    undirected = "undirected"
+    directed = "directed"
+
+
 class UpdateName(StrEnum):
     """The updates of `nearer.OnlineKernel`."""
 
@@ -91,7 +99,7 @@ _towers = partial(typer.Option, rich_help_panel="Towers (--model towers)", show_
 _both = partial(typer.Option, rich_help_panel="Embeddings and towers")
 _kernels = partial(typer.Option, rich_help_panel="Kernels")
 _online = partial(typer.Option, rich_help_panel="Online learning (--model online)")
-_spaces = partial(typer.Option, rich_help_panel="Labels, metrics and tags", show_default=False)
+_spaces = partial(typer.Option, rich_help_panel="Labels, metrics, tags and links", show_default=False)
 
 WhichModel = Annotated[
     ModelKind,
@@ -99,7 +107,8 @@ WhichModel = Annotated[
         "--model",
         help="embedding: points; kernel: a kernel of any rank; online: such a kernel, learned one answer at a time; "
         "towers: users and items, or any other two sets, from a file of pairs; multilabel: the labels of rows; metric: "
-        "distances of rows of features; tags: which tags users give to items.",
+        "distances of rows of features; tags: which tags users give to items; links: which objects are linked, from a "
+        "file of pairs.",
     ),
 ]
 WhichLoss = Annotated[
@@ -107,9 +116,9 @@ WhichLoss = Annotated[
     typer.Option(
         "--loss",
         metavar="<loss>",
-        show_default="auto, ste for a kernel, logistic for towers and tags, smooth-hinge for labels and metrics",
-        help=f"{', '.join(LossName)}. logistic and square are for towers, all from logistic on for labels, metrics and "
-        "tags; auto chooses on held-out answers. Not for online kernels.",
+        show_default="auto, ste for a kernel, logistic for towers and tags, smooth-hinge for labels, metrics and links",
+        help=f"{', '.join(LossName)}. logistic and square are for towers, all from logistic on for labels, metrics, "
+        "tags and links; auto chooses on held-out answers. Not for online kernels.",
     ),
 ]
 WhichSolver = Annotated[
@@ -156,7 +165,7 @@ Rank = Annotated[
         min=1,
         show_default="free",
         help="Largest rank of the kernel; with a small one, online kernels can hold millions of objects. For labels, "
-        "metrics and tags: most dimensions.",
+        "metrics, tags and links: most dimensions.",
     ),
 ]
 WhichUpdate = Annotated[UpdateName, _online("--update", help="Rule for how far one answer moves the kernel.")]
@@ -208,7 +217,7 @@ LeftFeatures = Annotated[
     Path | None,
     _towers(
         "--left-features",
-        help="Features of the users: csv, tsv or parquet with names in the first column. Text becomes categories.",
+        help="Features of the users, also for links: a table with names in the first column. Text becomes categories.",
     ),
 ]
 RightFeatures = Annotated[
@@ -242,6 +251,21 @@ Neighbors = Annotated[
     int | None,
     _spaces(
         "--neighbors", min=1, help="Rows of its own label that each row should have nearby; 3 by default."
+    ),
+]
+WhichGraph = Annotated[
+    GraphName | None,
+    _spaces(
+        "--graph",
+        help="Links are between two sets (bipartite, the default), or within one set: undirected or directed.",
+    ),
+]
+Negatives = Annotated[
+    str | None,
+    _spaces(
+        "--negatives",
+        metavar="<number>",
+        help="Pairs without a link per link to learn from, or all; by default, all up to 200,000 pairs, else 5.",
     ),
 ]
 MaxEpochs = Annotated[

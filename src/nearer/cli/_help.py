@@ -22,6 +22,7 @@ EXAMPLES = {
         "nearer fit cups.csv --model metric --labels kind --ignore cup --out metric.nearer",
         "nearer fit tastings.csv --model metric --features cups.csv --out metric.nearer",
         "nearer fit posts.csv --model tags --beta 1 --out tags.nearer",
+        "nearer fit friends.csv --model links --graph undirected --beta 5 --out links.nearer",
     ],
     "evaluate": [
         "nearer evaluate model.nearer answers.csv",
@@ -42,6 +43,7 @@ EXAMPLES = {
         "nearer predict model.nearer questions.csv",
         "nearer predict model.nearer questions.csv --out predictions.csv",
         "nearer predict moods.nearer songs.csv --out moods.csv",
+        "nearer predict links.nearer later.csv",
     ],
     "plot": [
         "nearer plot model.nearer --out map.png",

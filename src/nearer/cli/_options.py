@@ -56,7 +56,9 @@ class Repeated(StrEnum):
     merge = "merge"
 
 
-_pairs = partial(typer.Option, rich_help_panel="Reading pairs and posts (towers, tags)", show_default=False)
+_pairs = partial(
+    typer.Option, rich_help_panel="Reading pairs and posts (towers, links, tags)", show_default=False
+)
 _rows = partial(typer.Option, rich_help_panel="Reading rows (labels, metrics)", show_default=False)
 _reading = partial(typer.Option, rich_help_panel="Reading", show_default=False)
 AnswersFile = Annotated[
@@ -66,8 +68,8 @@ AnswersFile = Annotated[
         show_default=False,
         help="csv, tsv, parquet, jsonl or npz. Columns: anchor, near, far; near_a, near_b, far_a, far_b; "
         "anchor, a, b, response; a, b, odd; or a, b, c, odd. Objects are indices from 0, or names. "
-        "For towers: user, item and the like, with a weight or rating and a time if there are any. For labels and "
-        "metrics: a row of features each, and labels. For tags: user, item, tag.",
+        "For towers and links: user, item and the like, with a weight or rating and a time if there are any. "
+        "For labels and metrics: a row of features each, and labels. For tags: user, item, tag.",
     ),
 ]
 ModelFile = Annotated[

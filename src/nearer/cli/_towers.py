@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from nearer._utils.text import counted
-from nearer.cli._options import column_of, refuse_idle, split_of
+from nearer.cli._options import refuse_idle, split_of
 from nearer.cli._output import show
 from nearer.cli._own_fits import (
     Facts,
@@ -19,6 +19,7 @@ from nearer.cli._own_fits import (
     time_line,
     typed_estimator,
 )
+from nearer.cli._pair_files import features_of_sides, read_new_pairs, read_pairs
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def fit(context: typer.Context, out: Path) -> None:
     refuse_idle(context, (searched, _SEARCHED, "is chosen by --search: leave one of the two out"))
     estimator = typed_estimator(context, _value)
     pairs = read_pairs(path, given)
-    features = _features(given, pairs)
+    if "features" in (given["inputs"] or "") and given["left_features"] == given["right_features"] is None:
+        raise InputError("--inputs asks for features: give them with --left-features or --right-features")
+    features = features_of_sides(given, pairs)
     share = _HELD_OUT if given["test_size"] is None else given["test_size"]
     train, test = split_of(pairs, share, given["seed"], path)
 
@@ -84,46 +87,6 @@ def hidden_widths(text: str) -> tuple[int, ...]:
     if not all(width.isdecimal() and int(width) for width in widths):
         raise InputError(f"--hidden {text!r}: write widths such as 256,256, or none")
     return tuple(int(width) for width in widths)
-
-
-def read_pairs(path: Path, given: dict[str, Any], **about: Any) -> Interactions:
-    """Return the pairs of a file; `about` holds the names and numbers that a model knows."""
-    from nearer.interactions import Interactions
-
-    columns: dict[str, Any] = {
-        role: column_of(given[option])
-        for role, option in (
-            ("left", "left"),
-            ("right", "right"),
-            ("weight", "weight"),
-            ("time", "time_column"),
-        )
-    }
-    chosen = {name: None if given[name] is None else given[name].value for name in ("ids", "duplicates")}
-    pairs = Interactions.read(
-        path,
-        header=given["header"],
-        at_least=given["at_least"],
-        invalid=given["invalid"].value,
-        **columns,
-        **{**about, **{name: value for name, value in chosen.items() if value is not None}},
-    )
-    if not len(pairs):
-        raise InputError(f"{path}: no pairs are left: check what was left out")
-    return pairs
-
-
-def _features(given: dict[str, Any], pairs: Interactions) -> list[np.ndarray | None]:
-    """Return the features of both sides."""
-    from nearer.cli._row_features import read_features
-
-    paths = given["left_features"], given["right_features"]
-    if paths == (None, None) and "features" in (given["inputs"] or ""):
-        raise InputError("--inputs asks for features: give them with --left-features or --right-features")
-    sides = zip(paths, (pairs.left_names, pairs.right_names), pairs.shape, strict=True)
-    return [
-        None if path is None else read_features(path, names, count).values for path, names, count in sides
-    ]
 
 
 def _facts(
@@ -199,21 +162,7 @@ def scores_of(model: TwoTower, held_out: csr_matrix) -> tuple[dict[str, np.ndarr
 def evaluate(context: typer.Context, model: TwoTower) -> None:
     """Print how well towers rank the pairs of a file; pairs of the fit do not count."""
     path = context.params["answers"]
-    names = model.left_names_, model.right_names_
-    about: dict[str, Any] = {}
-    for side, known, embedding in zip(
-        ("left", "right"), names, (model.left_embedding_, model.right_embedding_), strict=True
-    ):
-        about |= {f"n_{side}": len(embedding)} if known is None else {f"{side}_names": known}
-    if (names[0] is None) == (names[1] is None) and path.suffix.lower() != ".npz":
-        about["ids"] = "indices" if names[0] is None else "names"
-    pairs = read_pairs(path, context.params, **about)
-    held_out = pairs.csr()
-    held_out = held_out - held_out.multiply(model._seen_matrix())
-    held_out.eliminate_zeros()
-    n_known = len(pairs) - held_out.nnz
-    if not held_out.nnz:
-        raise InputError(f"{path}: the fit has seen all of these pairs: give pairs that it did not see")
+    pairs, held_out, n_known = read_new_pairs(path, context.params, model)
     ours, theirs = scores_of(model, held_out)
     means, popular = _means(ours), _means(theirs)
     n_left = len(ours["map@5"])

@@ -97,6 +97,8 @@ def fit(
     beta: settings.Beta = None,
     threshold: settings.WhichThreshold = None,
     neighbors: settings.Neighbors = None,
+    graph: settings.WhichGraph = None,
+    negatives: settings.Negatives = None,
     max_epochs: settings.MaxEpochs = None,
     max_seconds: settings.MaxSeconds = None,
     tol: settings.Tol = 1e-3,

@@ -27,7 +27,7 @@ def predict(
         typer.Argument(
             metavar="QUESTIONS",
             show_default=False,
-            help="csv, tsv, parquet or jsonl: anchor, a, b (in any order); or rows of features.",
+            help="csv, tsv, parquet or jsonl: anchor, a, b (in any order); or rows of features; or pairs.",
         ),
     ],
     out: Annotated[
@@ -37,12 +37,15 @@ def predict(
     columns: options.Columns = None,
     header: options.Header = None,
     first_index: options.FirstIndex = None,
+    left: options.LeftColumn = None,
+    right: options.RightColumn = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Answer questions with a saved model: which is nearer, which labels a row has, or where it lies.
+    """Answer questions with a saved model: which is nearer, which labels a row has, where it lies, what is linked.
 
     All columns are kept. Questions get predicted_near, and probability if the loss has a probability model. Rows get
-    their labels with probabilities, or coordinates whose usual distances are those of a metric.
+    their labels with probabilities, or coordinates whose usual distances are those of a metric. Pairs get
+    predicted_link and a probability.
     """
     from nearer.cli._question_files import read_questions
 

@@ -63,7 +63,7 @@ def recommend(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the items for each user with saved towers, or the tags for each user and item.
+    """Rank the items for each user with saved towers or links, or the tags for each user and item.
 
     The table has the columns left, rank, right and score, or user, item, rank, tag and score, the best first.
     """

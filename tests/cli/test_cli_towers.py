@@ -76,8 +76,9 @@ def test_options_left_out_keep_the_defaults_of_the_estimator(run, clicked):
 
 def test_the_help_shows_the_defaults_of_the_estimator(run):
     shown = " ".join(run("fit --help").stdout.replace("│", "").split())
-    embedding, towers = nearer.OrdinalEmbedding(), nearer.TwoTower()
-    assert f", {towers.loss} for towers)]" in shown
+    embedding, towers, labels = nearer.OrdinalEmbedding(), nearer.TwoTower(), nearer.CoEmbeddingClassifier()
+    assert nearer.TagRecommender().loss == towers.loss
+    assert f", {towers.loss} for towers and tags, {labels.loss} for labels and metrics)]" in shown
     assert f"[default: ({embedding.l2}, or {towers.l2:g} for towers)]" in shown
     assert f"[default: ({embedding.n_components}, or {towers.n_components} for towers)]" in shown
     assert f"not observed; {towers.omega:g} by default" in shown

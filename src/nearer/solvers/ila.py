@@ -23,6 +23,8 @@ _POSITIVE = 0.1
 _ACCURACY = 1e-3
 #: descent in the factor ends if this many iterations lower the objective by less than a share of the squared gap
 _WINDOW, _ENOUGH = 10, 0.1
+#: it also ends if this many iterations lower the objective by less than a share of that
+_FEW, _HARDLY = 2, 1e-3
 #: factor of that share after a round that did not grow, or hardly descended
 _SHARPER = 0.1
 _MOST_ITERATIONS = 2000
@@ -166,6 +168,7 @@ class _Growth:
         def record(W: np.ndarray, value: float, length: float) -> bool:
             self.Q, self.value, self.exhausted = descent.factor(W), value, False
             enough = len(recent) == _WINDOW and recent[0] - value < self.enough
+            enough |= len(recent) >= _FEW and recent[-_FEW] - value < _HARDLY * self.enough
             recent.append(value)
             self.run.look(self.Q, value, length, rank=self.Q.shape[1])
             return enough

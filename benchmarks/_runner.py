@@ -49,6 +49,9 @@ NAMES = (
     "extreme",
     "extreme_cost",
     "multilabel",
+    "growth",
+    "convex_peers",
+    "optima",
 )
 
 T = TypeVar("T")

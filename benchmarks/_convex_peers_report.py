@@ -171,7 +171,7 @@ def _against_seconds(rows: Rows) -> Figure:
                 seconds = np.median(metrics_of(rows, data, name, "seconds"))
                 style: dict[str, Any] = {**look, "linestyle": "", "capsize": 3}
                 ax.errorbar(seconds, accuracy.mean(), yerr=accuracy.std(), label=name, **style)
-        ax.set_xscale("log")
+        log_scale(ax, "x")
         tidy_chart(ax, "CPU seconds", "accuracy, percent", data)
     legend_below(figure, axes[0], columns=5)
     return figure

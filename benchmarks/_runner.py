@@ -51,6 +51,9 @@ NAMES = (
     "extreme_cost",
     "multilabel",
     "links",
+    "growth",
+    "convex_peers",
+    "optima",
 )
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """A fit in two processes, one of which is killed: the other ends soon, in words, and the checkpoint is intact.
 
-`python -m tests.towers.killed --points 20` kills a process at each of this many random moments, from its start to the end
-of the fit, and prints what became of the other.
+`python -m tests.towers.killed --points 20` kills a process at each of this many random moments, from its start to the
+end of the fit, and prints what became of the other.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def main() -> None:
             apart = abs(result.objective / truth.objective - 1)
             print(
                 f"{point + 1:2d}: process {rank} killed at epoch {found.epoch}; all ended after {found.seconds:.1f} s, "
-                f"code {found.code}; checkpoint: {kept}; continued to epoch {result.n_epochs}, objective apart {apart:.0e}; "
-                f"{said[:60]}",
+                f"code {found.code}; checkpoint: {kept}; continued to epoch {result.n_epochs}, objective apart "
+                f"{apart:.0e}; {said[:60]}",
                 flush=True,
             )
 

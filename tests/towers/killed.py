@@ -1,7 +1,7 @@
 """A fit in two processes, one of which is killed: the other ends soon, in words, and the checkpoint is intact.
 
-`python -m tests.towers.killed --points 20` kills a process at each of so many random moments, from its start to the end
-of the fit, and prints what became of the other.
+`python -m tests.towers.killed --points 20` kills a process at each of this many random moments, from its start to the
+end of the fit, and prints what became of the other.
 """
 
 from __future__ import annotations
@@ -20,27 +20,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.towers.distributed import ROOT
-
-#: writes the checkpoint after every epoch, and says when
-WORKER = """
-import os, sys
-open(f"pid{os.environ.get('RANK')}", "w").write(str(os.getpid()))
 import nearer
-from nearer.errors import LostProcessError
 from nearer.towers import checkpoints
+from tests.towers.distributed import ROOT
 from tests.towers.problems import split
 
-checkpoints.EVERY = 0.0
-def note(progress):
-    open(f"epoch{os.environ.get('RANK', 0)}", "w").write(str(progress.epoch))
-settings = dict(n_components=6, hidden=(8,), inputs=("history", "ids"), solver="full-adam", dtype="float64", tol=0)
-model = nearer.TwoTower(**settings, max_epochs=EPOCHS, random_state=0, checkpoint="fit.npz", callback=note)
+WORKER = """
+import os, sys
+open(f"pid{os.environ['RANK']}", "w").write(str(os.getpid()))
+from nearer.errors import LostProcessError
+from tests.towers.killed import fitted
+
 try:
-    model.fit(split()[0])
+    fitted("fit.npz", EPOCHS)
 except LostProcessError as error:
     sys.exit(f"LOST {error}")
-print(model.result_.objective, model.result_.n_epochs, flush=True)
 """
 #: seconds within which all must have ended
 SOON = 60.0
@@ -93,21 +87,25 @@ def killed(folder: Path, rank: int, *, epoch: int | None = None, after: float = 
                 os.kill(int(pid.read_text()), signal.SIGKILL)
 
 
-def resumed(folder: Path, epochs: int) -> tuple[float, int]:
-    """Continue in one process; return the objective at the end and the number of epochs."""
-    variables = {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", WORKER.replace("EPOCHS", str(epochs))],
-        cwd=folder,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=100,
+def fitted(path: str | Path, epochs: int) -> nearer.TwoTower:
+    """Fit towers that write the checkpoint after every epoch, and say so in a file; continue if there is one."""
+    rank, before = os.environ.get("RANK"), checkpoints.EVERY
+
+    def note(progress: nearer.solvers.Progress) -> None:
+        if rank is not None:
+            Path(f"epoch{rank}").write_text(str(progress.epoch))
+
+    model = nearer.TwoTower(
+        **{"n_components": 6, "hidden": (8,), "inputs": ("history", "ids"), "solver": "full-adam"},
+        **{"dtype": "float64", "tol": 0, "max_epochs": epochs, "random_state": 0},
+        checkpoint=path,
+        callback=note,
     )
-    assert "starts over" not in done.stderr, done.stderr
-    objective, n_epochs = done.stdout.split()
-    return float(objective), int(n_epochs)
+    checkpoints.EVERY = 0.0
+    try:
+        return model.fit(split()[0])
+    finally:
+        checkpoints.EVERY = before
 
 
 def _wait(path: Path, ready) -> None:
@@ -124,8 +122,8 @@ def main() -> None:
     asked = parser.parse_args()
     random.seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        truth = resumed(Path(folder), asked.epochs)
-    print(f"undisturbed: objective {truth[0]:.10g} after {truth[1]} epochs")
+        truth = fitted(Path(folder) / "fit.npz", asked.epochs).result_
+    print(f"undisturbed: objective {truth.objective:.10g} after {truth.n_epochs} epochs")
     for point in range(asked.points):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -140,12 +138,12 @@ def main() -> None:
             if (folder / "fit.npz").exists():
                 with np.load(folder / "fit.npz") as file:
                     kept = f"epoch {int(file['history/epoch'][-1])}"
-            objective, n_epochs = resumed(folder, asked.epochs)
-            apart = abs(objective / truth[0] - 1)
+            result = fitted(folder / "fit.npz", asked.epochs).result_
+            apart = abs(result.objective / truth.objective - 1)
             print(
                 f"{point + 1:2d}: process {rank} killed at epoch {found.epoch}; all ended after {found.seconds:.1f} s, "
-                f"code {found.code}; checkpoint: {kept}; continued to epoch {n_epochs}, objective apart {apart:.0e}; "
-                f"{said[:60]}",
+                f"code {found.code}; checkpoint: {kept}; continued to epoch {result.n_epochs}, objective apart "
+                f"{apart:.0e}; {said[:60]}",
                 flush=True,
             )
 

@@ -2,167 +2,117 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import nearer  # noqa: E402
 from nearer._utils.group import Group  # noqa: E402
-from nearer.solvers import BlockSampling, GaussNewton, OnlineGramians  # noqa: E402
+from nearer.towers import checkpoints  # noqa: E402
 from nearer.towers.spreading import Side, parts_of  # noqa: E402
 from tests.refusals import refused  # noqa: E402
 from tests.towers.distributed import ROOT, in_processes  # noqa: E402
 from tests.towers.problems import split  # noqa: E402
-
-LINEAR = {"hidden": (), "inputs": "ids"}
-DEEP = {"hidden": (6,), "inputs": ("history", "ids+features")}
-#: few products: conjugate gradients amplify the last digit tenfold per three products, in one process too
-NEWTON = GaussNewton(max_products=8)
-#: settings of fits, and the relative difference that rounding may make
-FITS = {
-    "newton": ({**LINEAR, "solver": NEWTON, "max_epochs": 5}, 1e-9),
-    "newton with networks": ({**DEEP, "solver": NEWTON, "max_epochs": 3}, 1e-9),
-    "gd": ({**LINEAR, "solver": "gd", "max_epochs": 6}, 1e-9),
-    "gd-diag with networks": ({**DEEP, "solver": "gd-diag", "max_epochs": 6}, 1e-9),
-    "full-adam": ({**LINEAR, "solver": "full-adam", "max_epochs": 6}, 1e-9),
-    "full-adam with networks": ({**DEEP, "solver": "full-adam", "max_epochs": 6}, 1e-9),
-    "sogram": ({**LINEAR, "solver": OnlineGramians(share=0.2, step=1e-3), "max_epochs": 2}, 1e-9),
-    "sogram with networks": ({**DEEP, "solver": OnlineGramians(share=0.2, step=5e-5), "max_epochs": 2}, 1e-9),
-    "sg": ({**LINEAR, "solver": OnlineGramians(share=0.5, alpha=1.0, step=1e-3), "max_epochs": 1}, 1e-9),
-    "sampling": ({**DEEP, "solver": BlockSampling(share=0.3, step=1e-4), "max_epochs": 1}, 1e-9),
-    "als": ({**LINEAR, "loss": "square", "missing": 0.0, "max_epochs": 3}, 1e-9),
-    "als with features": ({"hidden": (), "inputs": ("ids", "ids+features"), "loss": "square", "solver": "als",
-                           "max_epochs": 3}, 1e-9),
-    "the default": ({"hidden": (6,), "max_epochs": 5, "validation": 0.1}, 1e-9),
-    "histories of both": ({"hidden": (6,), "inputs": ("ids+history", "history+features"), "max_epochs": 3}, 1e-9),
-}  # fmt: skip
-SETTINGS = {"n_components": 4, "dtype": "float64", "tol": 0, "random_state": 0}
-
-SCRIPT = """
-import numpy as np
-from nearer._utils.group import processes
-from tests.towers.test_distributed import FITS, fitted
-found = {}
-for name, (settings, _) in FITS.items():
-    model = fitted(settings)
-    found |= {f"{name}/{what}": value for what, value in numbers(model).items()}
-np.savez(f"found{processes().rank}.npz", **found)
-""".replace("fitted\n", "fitted, numbers\n")
+from tests.towers.together import FITS, LONG, STOP_AT, fitted, numbers, stopped  # noqa: E402
 
 
-def fitted(settings):
+def write_folder(folder, n_files=3):
     train, _ = split()
-    features = np.random.default_rng(0).normal(size=(train.n_right, 3))
-    given = (None, features) if "features" in str(settings.get("inputs")) else ()
-    return nearer.TwoTower(**SETTINGS, **settings).fit(train, *given)
-
-
-def numbers(model):
-    return {
-        "objective": model.result_.history["objective"],
-        "P": model.left_embedding_,
-        "Q": model.right_embedding_,
-        "parameters": model.parameters_,
-    }
+    table = pd.DataFrame({"user": train.left, "item": train.right}).sample(frac=1, random_state=0).astype(str)
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(table)), n_files)):
+        table.iloc[rows].to_parquet(folder / f"part-{number}.parquet", index=False)
+    return table
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory):
-    """What all fits found in two processes."""
+def folder(tmp_path_factory):
+    """Where two processes did all that `together.py` asks of them."""
     folder = tmp_path_factory.mktemp("together")
-    in_processes(SCRIPT, folder)
+    write_folder(folder / "clicks")
+    write_folder(folder / "damaged")
+    damaged = folder / "damaged" / "part-1.parquet"
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:200] + b"\0" * 50 + content[250:])
+    every = checkpoints.EVERY
+    stopped(folder / "of-one.npz")
+    checkpoints.EVERY = every
+    in_processes("from tests.towers.together import main; main()", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def together(folder):
+    """What each of the two found."""
     return [np.load(folder / f"found{rank}.npz") for rank in range(2)]
+
+
+@pytest.fixture(scope="module")
+def said(folder):
+    """What each of the two said."""
+    return [json.loads((folder / f"said{rank}.json").read_text()) for rank in range(2)]
+
+
+def check_same(together, name, model):
+    for what, value in numbers(model).items():
+        # every process has the whole model
+        assert np.array_equal(together[0][f"{name}/{what}"], together[1][f"{name}/{what}"])
+        found = together[0][f"{name}/{what}"]
+        np.testing.assert_allclose(found, value, rtol=1e-9, atol=1e-8 * abs(value).max())
 
 
 @pytest.mark.parametrize("name", FITS)
 def test_two_processes_find_what_one_does(name, together):
-    settings, tolerance = FITS[name]
-    alone = numbers(fitted(settings))
-    assert len(alone["objective"]) > 1
-    assert alone["objective"][-1] < alone["objective"][0]
-    np.testing.assert_allclose(together[0][f"{name}/objective"], alone["objective"], rtol=tolerance)
-    for what, value in alone.items():
-        # every process has the whole model
-        assert np.array_equal(together[0][f"{name}/{what}"], together[1][f"{name}/{what}"])
-        np.testing.assert_allclose(
-            together[0][f"{name}/{what}"], value, rtol=0, atol=10 * tolerance * abs(value).max()
-        )
+    alone = fitted(FITS[name])
+    objective = alone.result_.history["objective"]
+    assert objective[-1] < objective[0]
+    check_same(together, name, alone)
 
 
-RESUMED = """
-import nearer
-from nearer.towers import checkpoints
-from tests.towers.test_distributed import SETTINGS
-from tests.towers.problems import split
-checkpoints.EVERY = 0.0
-stop = (lambda progress: progress.epoch >= 4) if STOP else None
-model = nearer.TwoTower(**SETTINGS, hidden=(6,), inputs=("history", "ids"), solver="full-adam", max_epochs=9,
-    checkpoint="fit.npz", callback=stop).fit(split()[0])
-print(model.result_.n_epochs, repr(float(model.result_.history["objective"][-1])))
-"""
+def test_a_fit_of_one_process_continues_in_two(together, folder):
+    check_same(together, "continued", fitted(LONG))
+    assert not (folder / "of-one.npz").exists()
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
-def test_a_fit_continues_in_another_number_of_processes(before, after, tmp_path):
-    whole = fitted({"hidden": (6,), "inputs": ("history", "ids"), "solver": "full-adam", "max_epochs": 9})
-    first = in_processes(RESUMED.replace("STOP", "True"), tmp_path, before)
-    assert [said.split()[0] for said in first] == ["4"] * before
-    assert (tmp_path / "fit.npz").exists()
-    second = in_processes(RESUMED.replace("STOP", "False"), tmp_path, after)
-    for said in second:
-        n_epochs, objective = said.split()
-        assert n_epochs == "9"
-        assert float(objective) == pytest.approx(whole.result_.history["objective"][-1], rel=1e-9)
-    assert not (tmp_path / "fit.npz").exists()
+def test_a_fit_of_two_processes_continues_in_one(folder):
+    path = folder / "of-two.npz"
+    with np.load(path) as file:
+        assert file["history/epoch"][-1] == STOP_AT
+    epochs = []
+    model = fitted(LONG, checkpoint=path, callback=lambda progress: epochs.append(progress.epoch))
+    assert epochs[0] == STOP_AT + 1
+    for what, value in numbers(fitted(LONG)).items():
+        np.testing.assert_allclose(numbers(model)[what], value, rtol=1e-9, atol=1e-8 * abs(value).max())
 
 
-STOPPED = """
-import time, nearer
-from nearer._utils.group import processes
-from tests.towers.test_distributed import SETTINGS
-from tests.towers.problems import split
-rank = processes().rank
-# only process 1 wants to stop
-stop = (lambda progress: progress.epoch >= 3) if rank == 1 else None
-model = nearer.TwoTower(**{**SETTINGS, "random_state": None}, hidden=(), inputs="ids", solver="gd", max_epochs=500,
-    callback=stop).fit(split()[0])
-print(model.result_.stop_reason, model.result_.n_epochs, model.result_.details["processes"], model.parameters_.sum())
-"""
+def test_processes_stop_together_and_share_the_draws_of_the_first(together, said):
+    assert [one["stopped"] for one in said] == ["callback", "callback"]
+    assert len(together[0]["stopped/objective"]) == 4
+    assert np.array_equal(together[0]["stopped/parameters"], together[1]["stopped/parameters"])
+    assert said[0]["details"]["processes"] == 2
+    assert said[0]["details"]["bytes_sent"] > 1000
 
 
-def test_processes_stop_together_and_share_the_draws_of_the_first(tmp_path):
-    said = in_processes(STOPPED, tmp_path)
-    assert said[0] == said[1]
-    assert said[0].split()[:3] == ["callback", "3", "2"]
+def test_what_processes_cannot_do_is_one_sentence_in_each(said):
+    for one in said:
+        assert "process 1 has other data or settings" in one["other data"]
+        assert "one process" in one["search"]
+        assert "part-1.parquet" in one["damaged folder"]
+        assert one["too few"] == "nothing"
 
 
-OTHER_DATA = """
-import nearer
-from nearer._utils.group import processes
-from nearer.errors import InputError
-from tests.towers.test_distributed import SETTINGS
-from tests.towers.problems import split
-try:
-    nearer.TwoTower(**SETTINGS, hidden=()).fit(split(processes().rank)[0])
-except InputError as error:
-    print(error.problem)
-try:
-    nearer.TwoTower(**SETTINGS).search(split()[0], seconds=1)
-except InputError as error:
-    print(error.problem)
-"""
-
-
-def test_what_processes_cannot_do_is_one_sentence_in_each(tmp_path):
-    for said in in_processes(OTHER_DATA, tmp_path):
-        other, search = said.splitlines()
-        assert "process 1 has other data or settings" in other
-        assert "one process" in search
+def test_processes_share_the_files_of_a_folder(folder, tmp_path):
+    whole = nearer.Interactions.from_frame(write_folder(tmp_path / "clicks"))
+    assert nearer.Interactions.read(tmp_path / "clicks") == whole
+    for rank in range(2):
+        assert nearer.Interactions.read(folder / f"read{rank}.parquet") == whole
 
 
 def several(size):
@@ -196,60 +146,29 @@ def test_a_part_of_a_side_has_its_rows():
     assert (part.within.n_entries, part.within.first_entry) == (matrix.nnz, matrix.indptr[30])
 
 
-SHARED = """
-from nearer import Interactions
-from nearer._utils.group import own_rank
-from nearer.errors import InputError
-pairs = Interactions.read("clicks", shared=True)
-assert pairs == Interactions.read("clicks")
-pairs.write(f"read{own_rank()}.parquet")
-try:
-    Interactions.read("damaged", shared=True)
-except InputError as error:
-    print(error)
-"""
-
-
-def write_folder(folder, n_files=3):
-    import pandas as pd
-
-    train, _ = split()
-    table = pd.DataFrame({"user": train.left, "item": train.right}).sample(frac=1, random_state=0).astype(str)
-    folder.mkdir()
-    for number, rows in enumerate(np.array_split(np.arange(len(table)), n_files)):
-        table.iloc[rows].to_parquet(folder / f"part-{number}.parquet", index=False)
-    return table
-
-
-def test_processes_share_the_files_of_a_folder_and_its_errors(tmp_path):
-    table = write_folder(tmp_path / "clicks")
-    write_folder(tmp_path / "damaged")
-    content = (tmp_path / "damaged" / "part-1.parquet").read_bytes()
-    (tmp_path / "damaged" / "part-1.parquet").write_bytes(content[:200] + b"\0" * 50 + content[250:])
-    for said in in_processes(SHARED, tmp_path):
-        assert "part-1.parquet" in said
-    whole = nearer.Interactions.from_frame(table)
-    assert nearer.Interactions.read(tmp_path / "read0.parquet") == whole
-    assert nearer.Interactions.read(tmp_path / "read1.parquet") == whole
-
-
 def test_the_command_runs_in_two_processes(tmp_path):
     write_folder(tmp_path / "clicks")
+    launcher = (
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+        "-m",
+        "nearer",
+    )
 
     def run(*arguments):
-        command = [
-            sys.executable,
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            "--nproc-per-node=2",
-            "-m",
-            "nearer",
-        ]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         done = subprocess.run(
-            [*command, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=100,
-            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"}, check=False,
-        )  # fmt: skip
+            [*launcher, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            env=environment,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done
 
@@ -271,8 +190,6 @@ def test_the_command_runs_in_two_processes(tmp_path):
     assert model.result_.details["processes"] == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["clicks", "model.nearer"]
     run("recommend", "model.nearer", "--k", "3", "--out", "top.parquet")
-    import pandas as pd
-
     top = pd.read_parquet(tmp_path / "top.parquet")
     items = np.array(model.recommend(k=3, names=True).items)
     assert (top["right"].to_numpy().reshape(items.shape) == items).all()

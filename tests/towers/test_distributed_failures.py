@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 import nearer  # noqa: E402
 from nearer.errors import LostProcessError  # noqa: E402
 from tests.towers.distributed import ended, started  # noqa: E402
-from tests.towers.killed import killed, resumed  # noqa: E402
+from tests.towers.killed import fitted, killed  # noqa: E402
 
 EPOCHS = 60
 
@@ -25,10 +26,13 @@ def test_a_killed_process_ends_the_fit_in_words_and_the_fit_continues(rank, epoc
     assert "it continues from fit.npz" in found.words
     with np.load(tmp_path / "fit.npz") as file:
         assert file["history/epoch"][-1] >= epoch - 1
-    objective, n_epochs = resumed(tmp_path, EPOCHS)
-    assert n_epochs == EPOCHS
-    (tmp_path / "whole").mkdir()
-    assert objective == pytest.approx(resumed(tmp_path / "whole", EPOCHS)[0], rel=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the file is used
+        result = fitted(tmp_path / "fit.npz", EPOCHS).result_
+    assert result.n_epochs == EPOCHS
+    assert result.objective == pytest.approx(
+        fitted(tmp_path / "whole.npz", EPOCHS).result_.objective, rel=1e-6
+    )
 
 
 def test_a_process_killed_before_the_fit_ends_all(tmp_path):

@@ -115,8 +115,10 @@ class TorchGroup(Group):
         self._dist, self._group, self.sent = dist, group, 0
         self.rank, self.size = dist.get_rank(group), dist.get_world_size(group)
         self._first = 0 if group is None else dist.get_global_rank(group, 0)
-        self._nccl = dist.get_backend(group) == "nccl"
-        self._number = {"dtype": self._torch.float64, "device": "cuda" if self._nccl else "cpu"}
+        engines = str(dist.get_backend_config(group))
+        self._from_memory, self._from_cards = "gloo" in engines, "nccl" in engines
+        place = "cpu" if self._from_memory else "cuda"
+        self._number = {"dtype": self._torch.float64, "device": place}
 
     @property
     def _torch(self) -> Any:
@@ -162,14 +164,14 @@ class TorchGroup(Group):
         """Return this process's part of the rows of a sum over all processes."""
         counts = np.diff(bounds).tolist()
         n_own, most = counts[self.rank], max(counts)
-        if not self._nccl:  # gloo would send the whole to everyone
-            parts, rest = self._sendable(whole), whole.shape[1:]
+        parts, rest = self._sendable(whole), whole.shape[1:]
+        if not parts.is_cuda:  # gloo's own way would send twice as much
             found = parts.new_empty(self.size * n_own, *rest)
             with self._asking(_size(parts) - _size(parts[:n_own])):
                 self._dist.all_to_all_single(found, parts, [n_own] * self.size, counts, group=self._group)
             return found.view(self.size, n_own, *rest).sum(dim=0).to(whole.device)
-        parts = self._sendable(self._torch.cat([_padded(part, most) for part in whole.split(counts)]))
-        found = parts.new_empty(most, *whole.shape[1:])
+        parts = self._torch.cat([_padded(part, most) for part in parts.split(counts)])
+        found = parts.new_empty(most, *rest)
         scatter = getattr(self._dist, "reduce_scatter_single", None) or self._dist.reduce_scatter_tensor
         with self._asking((self.size - 1) * _size(found)):
             scatter(found, parts, group=self._group)
@@ -207,8 +209,12 @@ class TorchGroup(Group):
         return sendable.to(values.device)
 
     def _sendable(self, values: Any) -> Any:
-        """Return a contiguous tensor where the engine can read it: gloo in main memory, NCCL on the card."""
-        return (values.cuda() if self._nccl else values.cpu()).contiguous()
+        """Return a contiguous tensor where an engine can read it: gloo in main memory, NCCL on a card."""
+        if values.is_cuda and not self._from_cards:
+            values = values.cpu()
+        elif not values.is_cuda and not self._from_memory:
+            values = values.cuda()
+        return values.contiguous()
 
     @contextmanager
     def _asking(self, n_bytes: int) -> Iterator[None]:
@@ -297,20 +303,14 @@ def ending_in_words(group: Group) -> Iterator[None]:
         signal.signal(signal.SIGTERM, handler)
 
 
-def processes(device: str = "cpu") -> Group:
-    """Return the processes that share a fit: those of torch.distributed if it is initialised, or of `torchrun`.
-
-    Parameters
-    ----------
-    device : str
-        Where the fit will compute. Processes with a card each talk over NCCL, all others over gloo.
-    """
+def processes() -> Group:
+    """Return the processes that share a fit: those of torch.distributed if it is initialised, or of `torchrun`."""
     dist = sys.modules.get("torch.distributed")
     if dist is not None and dist.is_available() and dist.is_initialized():
         return TorchGroup()
     if not started_together():
         return ALONE
-    _initialise(device)
+    _initialise()
     return TorchGroup()
 
 
@@ -324,21 +324,21 @@ def own_rank() -> int:
     return int(os.environ["RANK"]) if started_together() else 0
 
 
-def _initialise(device: str) -> None:
-    """Join the processes that `torchrun` has started."""
+def _initialise() -> None:
+    """Join the processes that `torchrun` has started: over gloo, and over NCCL for tensors on cards."""
     from datetime import timedelta
 
     import torch
     import torch.distributed as dist
 
-    settings: dict[str, Any] = {"backend": "gloo", "timeout": timedelta(seconds=PATIENCE)}
-    if device.startswith("cuda") and torch.cuda.is_available():
+    engines, n_cards = "gloo", torch.cuda.device_count()
+    if n_cards:
         torch.cuda.set_device(_card())
         # NCCL refuses two processes on one card
-        if torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", "1")):
-            settings |= {"backend": "nccl", "device_id": torch.device("cuda", _card())}
+        if n_cards >= int(os.environ.get("LOCAL_WORLD_SIZE", "1")):
+            engines = "cpu:gloo,cuda:nccl"
     try:
-        dist.init_process_group(**settings)
+        dist.init_process_group(engines, timeout=timedelta(seconds=PATIENCE))
     except (RuntimeError, ValueError) as error:
         raise LostProcessError(
             f"the processes did not meet at {os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}",

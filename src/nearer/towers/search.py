@@ -64,7 +64,7 @@ def chosen(
     model: TwoTower, R: Any, left: Any, right: Any, seconds: float, questions: dict[str, Any]
 ) -> TwoTower:
     """Set the parameters of the model to the best of some trials, and fit it."""
-    if not processes(model.device).alone:
+    if not processes().alone:
         raise InputError(
             "search runs in one process: search first, then fit in several with the settings found"
         )

@@ -201,7 +201,7 @@ class TwoTower(Recommending, BaseEstimator):
             Factors whose product has the scores that unobserved pairs should have, instead of `missing`.
         """
         self._check_settings()
-        group = processes(self.device)
+        group = processes()
         pairs = as_pairs(R, left, right)
         check_learnable(pairs)
         rng = group.same_as_first(generator(self.random_state))

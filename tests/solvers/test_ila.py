@@ -281,6 +281,25 @@ def test_the_search_over_two_weights(seed):
     np.testing.assert_allclose([a, b], best, atol=1e-6)
 
 
+def test_a_weak_penalty_does_not_lengthen_the_search_for_weights():
+    margins, other, count = np.linspace(0.5, 2, 50), np.linspace(-0.2, 1, 50), 0
+
+    def plane(a, b):  # logistic losses: limits are a million times the weights that matter
+        nonlocal count
+        count += 1
+        z = margins * a + other * b
+        slopes = -1 / (1 + np.exp(z))
+        loss = np.logaddexp(0, -z).sum() + 1e-6 * (a + b)
+        return float(loss), float(slopes @ margins + 1e-6), float(slopes @ other + 1e-6)
+
+    a, b, value = lowest_on(plane, (1.0, 1.0), 50 * np.log(2) / 1e-6)
+    assert count < 60
+    assert b == 0
+    assert value == pytest.approx(
+        min(plane(a * share, 0)[0] for share in np.linspace(0.9, 1.1, 41)), rel=1e-6
+    )
+
+
 # -- manners ----------------------------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from benchmarks._store import AGAIN, FOLDER, SCRATCH, read
 from benchmarks._tables import Table
 from benchmarks.conclusions import conclude
 from nearer._utils.files import replacing
+from nearer._utils.text import counted
 
 DOCS = FOLDER.parent / "docs" / "benchmarks"
 
@@ -133,6 +134,8 @@ def _measured_again(rows: list[dict[str, Any]]) -> list[str]:
                 circumstances = f"Measured again {note['date'][:10]} on {where} (source {note['source']})"
                 found.setdefault(circumstances, Counter())[rival] += 1
     return [
-        f"{circumstances}: " + ", ".join(f"{rival} in {n} cells" for rival, n in counts.items()) + "."
+        f"{circumstances}: "
+        + ", ".join(f"{rival} in {counted(n, 'cell')}" for rival, n in counts.items())
+        + "."
         for circumstances, counts in found.items()
     ]

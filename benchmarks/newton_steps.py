@@ -11,6 +11,8 @@ with the model, data, omega and lambda of `extreme`.
 - *predicted* is the decrease that the quadratic model promises for the whole step, *got* what the accepted step
   brings, both in per cent of the objective. More products lower the model further; where *got* stays behind, the
   model does not describe the objective that far out.
+- Fewer products per step do not help: in a run of `extreme` on ml-1m with 5 products per step, outside this
+  benchmark, the objective was 417,598 after 197 passes; with 20 it was 387,805 after 203.
 - A pass is a value, gradient or product over all observed pairs. Passes do not depend on the machine. One seed.
 """
 

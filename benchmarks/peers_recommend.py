@@ -38,8 +38,11 @@ part, six starts of the chosen setting had MAP@5 with a standard deviation of 0.
 measures. A search has fewer trials than the others, but chooses among towers, losses and inputs too.
 
 Times are of one thread (ours: two) and of the fit alone, without ranking. Other programs ran on the machine: compare
-CPU seconds. Ours and the baselines were measured in the same hours, not in turns; linear towers again later, on a
-busier machine, after their constant vectors had been left out and with the settings of iALS.
+CPU seconds. Ours and the baselines were measured in the same hours, not in turns. Two were measured again later, on
+one thread of a busier machine: linear towers, after their constant vectors had been left out and with the settings of
+iALS (chosen on two threads, hence the CPU seconds of that choice); and `search` of *side*, after alternating
+least squares had got longer first vectors and features alone by least squares had joined the trials. Its 200 seconds
+were stretched by how much longer a fit took than its CPU time.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from benchmarks._recommend_ours import DEFAULT, LINEAR, SEARCH
 from benchmarks._recommend_peers import IMPLICIT, IRSPACK, IRSPACK_FEATURES
 from benchmarks._recommend_report import PUBLISHED
 from benchmarks.conclusions._words import Rows, share
+from nearer._utils.text import counted
 
 
 def mean(rows: Rows, protocol: str, rival: str, measure: str) -> float:
@@ -84,4 +85,4 @@ def _targets(rows: Rows) -> str:
     if not missed:
         return f"Our estimator reaches all {len(judged)} targets."
     held = share(len(judged) - len(missed), len(judged))
-    return f"Our estimator misses {len(missed)} targets: {'; '.join(missed)}. It reaches {held}."
+    return f"Our estimator misses {counted(len(missed), 'target')}: {'; '.join(missed)}. It reaches {held}."

@@ -72,7 +72,8 @@ def test_the_help_shows_the_defaults_of_the_estimator(run):
     shown = " ".join(run("fit --help").stdout.replace("│", "").split())
     embedding, towers, labels = nearer.OrdinalEmbedding(), nearer.TwoTower(), nearer.CoEmbeddingClassifier()
     assert nearer.TagRecommender().loss == towers.loss
-    assert f", {towers.loss} for towers and tags, {labels.loss} for labels and metrics)]" in shown
+    assert nearer.LinkPredictor().loss == labels.loss
+    assert f", {towers.loss} for towers and tags, {labels.loss} for labels, metrics and links)]" in shown
     assert f"[default: ({embedding.l2}, or {towers.l2:g} for towers)]" in shown
     assert f"[default: ({embedding.n_components}, or {towers.n_components} for towers)]" in shown
     assert f"not observed; {towers.omega:g} by default" in shown

@@ -1,6 +1,7 @@
 """Two ways to run the command: in this process, and as a process of its own."""
 
 import csv
+import json
 import os
 import re
 import select
@@ -31,6 +32,12 @@ def assert_one_sentence(result, *parts):
     assert result.stderr.startswith("nearer: ")
     assert result.stderr.count("\n") == 1
     assert [part for part in parts if str(part) not in result.stderr] == []
+
+
+def facts_of(result):
+    """Return what a command with --json printed."""
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
 
 
 @pytest.fixture
@@ -112,6 +119,25 @@ def start(tmp_path):
         one.wait()
         one.stdout.close()
         one.screen.close()
+
+
+@pytest.fixture
+def interrupted(start, tmp_path):
+    """Press ctrl-C during a fit that would not end; check that the best model so far is kept, and that it is said."""
+
+    def interrupt(*arguments):
+        fit = start(*arguments)
+        fit.screen.wait_for("objective")
+        fit.send_signal(signal.SIGINT)
+        stdout = fit.stdout.read()
+        assert fit.wait(timeout=60) == 130
+        screen = fit.screen.wait_for("was written to model.nearer")
+        assert "nearer: interrupted, the best model so far" in screen
+        assert "Traceback" not in screen
+        assert json.loads(stdout)["stop_reason"] == "interrupted"
+        assert nearer.load(tmp_path / "model.nearer").callback is None
+
+    return interrupt
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,6 @@
 """`nearer fit --model multilabel`, and `evaluate` and `predict` for its models."""
 
 import csv
-import json
-import signal
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +8,7 @@ import pytest
 from pyarrow import parquet
 
 import nearer
+from tests.cli.conftest import facts_of
 
 SMALL = ("--model", "multilabel", "--labels", "happy,sad", "--beta", 0.5)
 #: what `texts_of` is asked for in its own column
@@ -21,11 +20,6 @@ def fitted_songs(run, songs, tmp_path):
     """A model of the songs."""
     run("fit", songs / "songs.csv", *SMALL, "--ignore", "song,moods", "--out", "songs.nearer", exits=0)
     return tmp_path / "songs.nearer"
-
-
-def facts_of(result):
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 def test_fit_learns_more_than_frequencies(run, songs, tmp_path):
@@ -291,16 +285,7 @@ def test_models_and_commands_of_another_kind_are_refused(run, songs, fitted_song
     run("predict", "array.nearer", questions, exits=2, says=["names of columns"])
 
 
-def test_ctrl_c_keeps_the_best_so_far(start, songs, tmp_path):
-    fit = start(
+def test_ctrl_c_keeps_the_best_so_far(interrupted, songs):
+    interrupted(
         "fit", songs / "songs.csv", *SMALL[:4], "--ignore", "song,moods", "--beta", 1e-9, "--tol", 0, "--json"
     )
-    fit.screen.wait_for("objective")
-    fit.send_signal(signal.SIGINT)
-    stdout = fit.stdout.read()
-    assert fit.wait(timeout=60) == 130
-    assert "nearer: interrupted, the best model so far was written to model.nearer" in fit.screen.wait_for(
-        "written to"
-    )
-    assert json.loads(stdout)["stop_reason"] == "interrupted"
-    assert nearer.load(tmp_path / "model.nearer").callback is None

@@ -1,20 +1,14 @@
 """`nearer fit --model links`, and `evaluate`, `predict` and `recommend` for its models."""
 
 import csv
-import json
-import signal
 
 import numpy as np
 import pytest
 
 import nearer
+from tests.cli.conftest import facts_of
 
 SMALL = ("--model", "links", "--graph", "undirected", "--beta", 2)
-
-
-def facts_of(result):
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 def pairs_of(path):
@@ -181,14 +175,5 @@ def test_models_and_names_of_another_kind_are_refused(run, friends, fitted, tmp_
     )
 
 
-def test_ctrl_c_keeps_the_best_so_far(start, friends, tmp_path):
-    fit = start("fit", friends / "friends.csv", *SMALL[:4], "--beta", 1e-9, "--tol", 0, "--json")
-    fit.screen.wait_for("objective")
-    fit.send_signal(signal.SIGINT)
-    stdout = fit.stdout.read()
-    assert fit.wait(timeout=60) == 130
-    assert "nearer: interrupted, the best model so far was written to model.nearer" in fit.screen.wait_for(
-        "written to"
-    )
-    assert json.loads(stdout)["stop_reason"] == "interrupted"
-    assert nearer.load(tmp_path / "model.nearer").callback is None
+def test_ctrl_c_keeps_the_best_so_far(interrupted, friends):
+    interrupted("fit", friends / "friends.csv", *SMALL[:4], "--beta", 1e-9, "--tol", 0, "--json")

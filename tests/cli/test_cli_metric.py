@@ -1,13 +1,12 @@
 """`nearer fit --model metric`, and `evaluate` and `predict` for its models."""
 
 import csv
-import json
-import signal
 
 import numpy as np
 import pytest
 
 import nearer
+from tests.cli.conftest import facts_of
 
 BY_LABELS = ("--model", "metric", "--labels", "kind", "--beta", 0.05)
 FEATURES = ("sweet", "sour", "noise", "dust", "shop=east", "shop=west")
@@ -25,11 +24,6 @@ def by_answers(cups):
         "--beta",
         0.02,
     )
-
-
-def facts_of(result):
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 def test_answers_teach_a_metric(run, cups, by_answers, tmp_path):
@@ -184,14 +178,5 @@ def test_answers_and_features_that_do_not_fit_are_refused(run, cups, by_answers,
     run("evaluate", "model.nearer", "alike.csv", "--labels", "kind", exits=2, says=["alike.csv"])
 
 
-def test_ctrl_c_keeps_the_best_so_far(start, cups, by_answers, tmp_path):
-    fit = start(*by_answers[:6], "--beta", 1e-9, "--tol", 0, "--json")
-    fit.screen.wait_for("objective")
-    fit.send_signal(signal.SIGINT)
-    stdout = fit.stdout.read()
-    assert fit.wait(timeout=60) == 130
-    assert "nearer: interrupted, the best model so far was written to model.nearer" in fit.screen.wait_for(
-        "written to"
-    )
-    assert json.loads(stdout)["stop_reason"] == "interrupted"
-    assert nearer.load(tmp_path / "model.nearer").callback is None
+def test_ctrl_c_keeps_the_best_so_far(interrupted, cups, by_answers):
+    interrupted(*by_answers[:6], "--beta", 1e-9, "--tol", 0, "--json")

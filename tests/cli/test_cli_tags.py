@@ -1,21 +1,15 @@
 """`nearer fit --model tags`, and `evaluate` and `recommend` for its models."""
 
 import csv
-import json
-import signal
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
 import nearer
+from tests.cli.conftest import facts_of
 
 SMALL = ("--model", "tags", "--beta", 0.3)
-
-
-def facts_of(result):
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 def lists_of(result):
@@ -218,14 +212,5 @@ def test_user_and_item_columns_are_for_tags(run, clicked):
     run("recommend", clicked / "towers.nearer", "--user", "who", exits=2, says=["--user", "--model tags"])
 
 
-def test_ctrl_c_keeps_the_best_so_far(start, posts, tmp_path):
-    fit = start("fit", posts / "posts.csv", "--model", "tags", "--beta", 1e-9, "--tol", 0, "--json")
-    fit.screen.wait_for("objective")
-    fit.send_signal(signal.SIGINT)
-    stdout = fit.stdout.read()
-    assert fit.wait(timeout=60) == 130
-    assert "nearer: interrupted, the best model so far was written to model.nearer" in fit.screen.wait_for(
-        "written to"
-    )
-    assert json.loads(stdout)["stop_reason"] == "interrupted"
-    assert nearer.load(tmp_path / "model.nearer").callback is None
+def test_ctrl_c_keeps_the_best_so_far(interrupted, posts):
+    interrupted("fit", posts / "posts.csv", "--model", "tags", "--beta", 1e-9, "--tol", 0, "--json")

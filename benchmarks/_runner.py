@@ -48,6 +48,7 @@ NAMES = (
     "blas_threads",
     "extreme",
     "extreme_cost",
+    "extreme_ranks",
     "multilabel",
 )
 

@@ -21,7 +21,7 @@ from nearer._utils.group import own_rank, processes
 from nearer.losses import LogisticLoss
 from nearer.objectives.towers import TowerObjective
 from nearer.solvers import OnlineGramians
-from nearer.towers.assembly import Architecture, Penalty, Terms, objective_and_start
+from nearer.towers.assembly import Architecture, Penalty, TowerTerms, objective_and_start
 from nearer.towers.spreading import Side
 
 #: where Linux counts what processes on one machine send to each other
@@ -85,7 +85,7 @@ def problem(settings: dict[str, Any]) -> tuple[TowerObjective, Tensor]:
     pairs = sparse.csr_matrix((np.ones(columns.size), columns.ravel(), starts), shape=(n_left, n_right))
     hidden, k = settings["hidden"], settings["n_components"]
     architecture = Architecture(k, (hidden,) if hidden else (), not hidden)
-    terms = Terms(
+    terms = TowerTerms(
         LogisticLoss(), 0.06, -1.0, Penalty(1.0, 0.5), settings["chunk_rows"], 0.0, torch.float32, "cpu"
     )
     sides = Side(n_left, ("ids",)), Side(n_right, ("ids",))

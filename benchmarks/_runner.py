@@ -49,6 +49,7 @@ NAMES = (
     "extreme",
     "newton_steps",
     "extreme_cost",
+    "extreme_ranks",
     "multilabel",
     "links",
     "growth",

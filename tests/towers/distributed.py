@@ -43,6 +43,7 @@ def ended(workers: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
     finally:
         for worker in workers:
             worker.kill()
+            worker.communicate()  # close its pipes
     return found
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from nearer.losses.margins import MarginLoss
 from nearer.objectives.observed import ObservedPairs
 from nearer.objectives.pair_products import RowMatrices, add_moves, add_sums, solve, solve_by, sums
-from nearer.objectives.spread import Parts
+from nearer.objectives.spread import SpreadParts
 
 #: numbers per block of rows that is converted to double precision. In small ones, threads wait for each other
 _BLOCK_NUMBERS = 2**19
@@ -96,7 +96,7 @@ class SimilaritySums:
         The loss of an observed pair; it must be smooth.
     weights : Weights
         Weights and imputed scores of all other pairs.
-    parts : Parts, optional
+    parts : SpreadParts, optional
         How entities and pairs are spread over processes: pairs and the left side of the weights are then those of this
         process, the right side is whole, and embeddings that go in and slopes that come out are those of its entities.
 
@@ -109,9 +109,11 @@ class SimilaritySums:
     31.0
     """
 
-    def __init__(self, pairs: ObservedPairs, loss: MarginLoss, weights: Weights, parts: Parts | None = None):
+    def __init__(
+        self, pairs: ObservedPairs, loss: MarginLoss, weights: Weights, parts: SpreadParts | None = None
+    ):
         self.pairs, self.loss, self.weights = pairs, loss, weights
-        self.parts = parts or Parts.alone(pairs.n_left, pairs.n_right, pairs.count)
+        self.parts = parts or SpreadParts.alone(pairs.n_left, pairs.n_right, pairs.count)
         self.group, own = self.parts.group, self.parts.right.own
         #: weights and imputed factors of this process's entities
         self._own = (
@@ -269,7 +271,7 @@ class SimilaritySums:
             self.weights.omega * self._own[side][0],
         )
 
-    def within(self, left: Tensor, right: Tensor, parts: Parts | None = None) -> SimilaritySums:
+    def within(self, left: Tensor, right: Tensor, parts: SpreadParts | None = None) -> SimilaritySums:
         """Return the sum over all pairs of some left and some right entities."""
         return SimilaritySums(self.pairs.within(left, right), self.loss, self.weights.of(left, right), parts)
 

@@ -18,10 +18,10 @@ from nearer.objectives.parameters import OneTensor
 from nearer.objectives.tower import Tower
 
 
-class Parts(NamedTuple):
+class SpreadParts(NamedTuple):
     """How left entities, right entities and observed pairs are spread.
 
-    >>> Parts.alone(3, 2, 4).pairs.own
+    >>> SpreadParts.alone(3, 2, 4).pairs.own
     slice(0, 4, None)
     """
 
@@ -30,7 +30,7 @@ class Parts(NamedTuple):
     pairs: Shares
 
     @classmethod
-    def alone(cls, n_left: int, n_right: int, n_pairs: int) -> Parts:
+    def alone(cls, n_left: int, n_right: int, n_pairs: int) -> SpreadParts:
         """Return the only part of a process without others."""
         left, right, pairs = (Shares(ALONE, (0, count)) for count in (n_left, n_right, n_pairs))
         return cls(left, right, pairs)
@@ -56,13 +56,13 @@ class SpreadTensor(OneTensor):
     ----------
     towers : pair of Tower
         The towers of this process's entities.
-    parts : Parts
+    parts : SpreadParts
         How these are spread.
     device, dtype : torch.device, torch.dtype
         Where `restored` puts it, and in which precision.
     """
 
-    def __init__(self, towers: Sequence[Tower], parts: Parts, device: Any, dtype: Any):
+    def __init__(self, towers: Sequence[Tower], parts: SpreadParts, device: Any, dtype: Any):
         super().__init__(device, dtype)
         self.group, self._pieces, at = parts.group, list[_Piece](), 0
         for tower, shares in zip(towers, (parts.left, parts.right), strict=True):

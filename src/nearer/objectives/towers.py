@@ -19,7 +19,7 @@ from nearer.losses.margins import MarginLoss
 from nearer.objectives.observed import ObservedPairs
 from nearer.objectives.parameters import OneTensor
 from nearer.objectives.similarity_sums import Gramians, ScoredPairs, SimilaritySums, Slopes, Weights, grams
-from nearer.objectives.spread import Parts, SpreadTensor
+from nearer.objectives.spread import SpreadParts, SpreadTensor
 from nearer.objectives.tower import Tower, TowerPass
 from nearer.objectives.tower_inputs import NoisyBlock
 
@@ -84,7 +84,7 @@ class TowerObjective:
         Share of the entries of noisy inputs that each `refresh` leaves out.
     noisy : sequence of NoisyBlock
         These inputs.
-    parts : Parts, optional
+    parts : SpreadParts, optional
         How entities and pairs are spread over processes: pairs, towers, scales and parameters are then those of this
         process, as are the left weights; the right weights are whole. Every process calls the same methods in the same
         order.
@@ -110,7 +110,7 @@ class TowerObjective:
         chunk_rows: int = 65536,
         dropout: float = 0.0,
         noisy: Sequence[NoisyBlock] = (),
-        parts: Parts | None = None,
+        parts: SpreadParts | None = None,
     ):
         self.noisy = list(noisy)
         self.dropout = dropout
@@ -194,7 +194,7 @@ class TowerObjective:
         n_left, n_right, _ = self.sizes
         own = self.parts.left.own_of(left), self.parts.right.own_of(right)
         passes = self._forward(x, *own)
-        parts = Parts(self.parts.left.of(left), self.parts.right.of(right), self.parts.pairs)
+        parts = SpreadParts(self.parts.left.of(left), self.parts.right.of(right), self.parts.pairs)
         within = self.sums.within(own[0], right, parts)
         scored = within.at(*(passed.output.detach() for passed in passes))
         scale = n_left * n_right / (len(left) * len(right))

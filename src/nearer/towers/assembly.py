@@ -132,7 +132,7 @@ class Penalty:
 
 
 @dataclass(frozen=True)
-class Terms:
+class TowerTerms:
     """What is minimised, and where.
 
     Attributes
@@ -165,7 +165,7 @@ def objective_and_start(
     architecture: Architecture,
     pairs: sparse.csr_matrix,
     sides: tuple[Side, Side],
-    terms: Terms,
+    terms: TowerTerms,
     rng: np.random.Generator,
     group: Group = ALONE,
 ) -> tuple[TowerObjective, Tensor]:

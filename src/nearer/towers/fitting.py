@@ -19,7 +19,7 @@ from nearer.losses.margins import SquareLoss
 from nearer.objectives.least_squares import LinearPathObjective
 from nearer.objectives.towers import TowerObjective
 from nearer.solvers import AlternatingLeastSquares, FullAdam, NoisyAdam, Result, Run, Solver, find, minimise
-from nearer.towers.assembly import Architecture, Side, Terms, objective_and_start
+from nearer.towers.assembly import Architecture, Side, TowerTerms, objective_and_start
 from nearer.towers.checkpoints import Checkpoint, digest_of
 from nearer.towers.starts import can_start, least_squares_start
 
@@ -33,7 +33,7 @@ _SHORT = 0.2
 
 
 @dataclass(frozen=True)
-class TowerSettings(Terms):
+class TowerSettings(TowerTerms):
     """What a user set, checked."""
 
     architecture: Architecture

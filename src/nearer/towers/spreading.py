@@ -10,7 +10,7 @@ from scipy import sparse
 
 from nearer._utils.group import Group, Shares
 from nearer.errors import InputError
-from nearer.objectives.spread import Parts
+from nearer.objectives.spread import SpreadParts
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Side:
         )
 
 
-def parts_of(pairs: sparse.csr_matrix, group: Group) -> Parts:
+def parts_of(pairs: sparse.csr_matrix, group: Group) -> SpreadParts:
     """Return how entities and pairs are spread: left ones so that rows and pairs are balanced, right ones evenly."""
     n_left, n_right = pairs.shape
     if min(n_left, n_right) < group.size:
@@ -76,7 +76,7 @@ def parts_of(pairs: sparse.csr_matrix, group: Group) -> Parts:
     inner = np.maximum(inner, np.arange(1, group.size))
     inner = np.minimum(np.maximum.accumulate(inner), n_left - np.arange(group.size - 1, 0, -1))
     bounds = [0, *(int(bound) for bound in _rising(inner)), n_left]
-    return Parts(
+    return SpreadParts(
         Shares(group, tuple(bounds)),
         Shares.equal(group, n_right),
         Shares(group, tuple(int(starts[bound]) for bound in bounds)),

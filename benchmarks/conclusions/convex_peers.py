@@ -12,10 +12,10 @@ from benchmarks.conclusions._words import Rows, listed, share, span
 def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
     """What is slower or less accurate than it should be, then what holds."""
     judged = [one for one in report.standings(rows) if "time of" in one[0]]
-    missed = [
+    rest = [
         f"{what.replace(': time of', ',')} ({measured})" for what, _, measured, holds in judged if not holds
     ]
-    fast = share(len(judged) - len(missed), len(judged))
+    fast = share(len(judged) - len(rest), len(judged))
     ratios = {
         rival: [
             report.ratio(rows, problem, p, rival)[0]
@@ -40,7 +40,7 @@ def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
     ]
     return [
         f"From p = {report.FROM} on, ILA is at least {report.FASTER:g} times faster in {fast} comparisons"
-        + (f"; missed: {'; '.join(missed)}. " if missed else ". ")
+        + (f"; missed, or undecided (≥) because the run was ended: {'; '.join(rest)}. " if rest else ". ")
         + f"FISTA, which has no certificate, takes at least {digits(min(certified))} times as long as ILA to its own.",
         f"Over all sizes FISTA takes {span(ratios[report.FISTA])} and SCS {span(ratios[report.SCS])} times as long to "
         "an error of 1e-4.",

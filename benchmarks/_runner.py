@@ -49,6 +49,7 @@ NAMES = (
     "extreme",
     "extreme_cost",
     "multilabel",
+    "tags",
 )
 
 T = TypeVar("T")

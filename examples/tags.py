@@ -1,11 +1,15 @@
-"""Which tags will a user give to an item? Read posts, choose the strength of the penalty, recommend."""
+"""Which tags will a user give to an item? `python examples/tags.py [folder]`."""
 
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
 import nearer
+
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
+folder.mkdir(parents=True, exist_ok=True)
 
 # a file of posts: one row per tag that a user gave to an item
 rng = np.random.default_rng(0)
@@ -16,8 +20,8 @@ for user in range(50):
         far = ((tastes[user] - meanings) ** 2).sum(1) + ((topics[item] - meanings) ** 2).sum(1)
         lines += [f"user {user},item {item},tag {tag}" for tag in np.argsort(far)[:3]]
 
-with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "posts.csv"
+with tempfile.TemporaryDirectory() as scratch:
+    path = Path(scratch) / "posts.csv"
     path.write_text("\n".join(lines))
     posts = nearer.Posts.read(path)
 print(posts)
@@ -32,3 +36,8 @@ print(
 for user in ("user 7", "somebody new"):
     tags = model.recommend(user, "item 3", k=3, names=True).items[0]
     print(f"{user}: {', '.join(tags)}")
+
+# users, items and tags in one space
+figure = nearer.plotting.plot_coembedding(model, names=True, title="Users, items and tags: near means likely")
+figure.savefig(folder / "tags.png")
+print("wrote", folder / "tags.png")

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+#: before anything imports Triton: kernels for GPUs run on the CPU then, slowly. Set it to 0 where there is a GPU
+os.environ.setdefault("TRITON_INTERPRET", "1")
+
 
 @pytest.fixture(autouse=True)
 def torch_on_one_thread():

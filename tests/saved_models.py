@@ -147,6 +147,8 @@ def asked(model: Any) -> dict[str, Any]:
     if hasattr(model, "tag_embedding_"):
         lists = model.recommend([0, 1, -1, 99], [0, -1, 2, 99], k=3, exclude_seen=True)
         return {"items": lists.items.tolist(), "scores": lists.scores.tolist()}
+    if hasattr(model, "left_threshold_"):
+        return _linked(model)
     if hasattr(model, "recommend"):
         return _recommended(model)
     given = rows(9, 5)[0] if about_rows else answers(seed=9, count=5).indices
@@ -174,6 +176,10 @@ def _clicks() -> nearer.Interactions:
     return nearer.datasets.planted_interactions(N_OBJECTS, 6, 2, 20, random_state=0).interactions
 
 
+def _friends() -> nearer.Interactions:
+    return nearer.Interactions([0, 1, 2, 4, 5], [1, 2, 0, 5, 6], n_left=N_OBJECTS, n_right=N_OBJECTS)
+
+
 def _towers(**settings: Any) -> Any:
     return nearer.TwoTower(**{"n_components": 2, "max_epochs": 3, "random_state": 0} | settings)
 
@@ -189,6 +195,20 @@ def _recommended(model: Any) -> dict[str, Any]:
         "scores": found.scores.tolist(),
         "new": model.embed_left(history=history, **given).tolist(),
         "similar": model.similar_right(k=2).items.tolist(),
+    }
+
+
+def _linked(model: Any) -> dict[str, Any]:
+    """What a model of links answers about known and new objects."""
+    pairs, lists = [[0, 1], [3, 5]], model.recommend(k=3)
+    new = {} if model.left_factor_ is None else {"left": np.ones((4, N_FEATURES))}
+    ask = model.decision_function if model.calibration_ is None else model.predict_proba
+    return {
+        "items": lists.items.tolist(),
+        "scores": lists.scores.tolist(),
+        "pairs": ask(pairs).tolist(),
+        "new": model.recommend(k=2, **new).scores.tolist(),
+        "score": model.score(pairs, [1, 0]),
     }
 
 
@@ -258,6 +278,10 @@ MODELS |= {
     "tags_features": lambda: nearer.TagRecommender(0.5, loss=losses.SmoothHingeLoss(), max_rank=2).fit(
         nearer.Posts.from_array(_posts(), duplicates="merge"), user_features=rows(count=N_OBJECTS)[0]
     ),
+    "links": lambda: nearer.LinkPredictor(0.5, random_state=0, negatives=2).fit(_clicks()),
+    "links_features": lambda: nearer.LinkPredictor(
+        0.05, graph="undirected", loss=losses.LogisticLoss(), balance=None, cv=0
+    ).fit(_friends(), rows(count=N_OBJECTS)[0]),
     "selector": lambda: _selector(names=[f"object {number}" for number in range(N_OBJECTS)]),
     "selector_gain": lambda: _selector("information-gain", pool=20, places=10),
     "selector_listed": lambda: _selector("arr", questions=answers(seed=3).indices),

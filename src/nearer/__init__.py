@@ -18,6 +18,7 @@ from nearer.registry import ESTIMATORS
 if TYPE_CHECKING:
     from nearer import active, datasets, losses, metrics, plotting, solvers
     from nearer.coembedding.classifier import CoEmbeddingClassifier
+    from nearer.coembedding.links import LinkPredictor
     from nearer.coembedding.metric import MetricLearner
     from nearer.coembedding.tags import TagRecommender
     from nearer.comparisons import Comparisons

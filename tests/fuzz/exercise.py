@@ -31,6 +31,11 @@ _PAIR_OPTIONS: tuple[dict[str, Any], ...] = (
     {"ids": "names", "invalid": "drop", "duplicates": "last"},
     {"at_least": 2},
 )
+_POST_OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"invalid": "drop"},
+    {"ids": "names", "invalid": "drop", "duplicates": "merge"},
+)
 #: kernels, and 50 times as many points, over numbers of objects in between take gigabytes and minutes by right
 _MANY, _TOO_MANY = 2_000, 200_000
 
@@ -43,13 +48,18 @@ def exercise(path: Path, rng: np.random.Generator) -> str:
             found = nearer.load(path) if path.suffix == ".nearer" else _read(path, rng)
         except ALLOWED:
             return "refused"
-        use: Any = _use_pairs if isinstance(found, nearer.Interactions) else _use_answers
-        use = _use_model if path.suffix == ".nearer" else use
-        use(found)
+        uses: dict[type, Callable[[Any], None]] = {
+            nearer.Comparisons: _use_answers,
+            nearer.Interactions: _use_pairs,
+            nearer.Posts: _use_posts,
+        }
+        uses.get(type(found), _use_model)(found)
     return "used"
 
 
-def _read(path: Path, rng: np.random.Generator) -> nearer.Comparisons | nearer.Interactions:
+def _read(path: Path, rng: np.random.Generator) -> nearer.Comparisons | nearer.Interactions | nearer.Posts:
+    if ".posts_" in path.name:
+        return nearer.Posts.read(path, **_POST_OPTIONS[int(rng.integers(len(_POST_OPTIONS)))])
     if ".pairs_" in path.name:
         return nearer.Interactions.read(path, **_PAIR_OPTIONS[int(rng.integers(len(_PAIR_OPTIONS)))])
     return nearer.Comparisons.read(path, **_READ_OPTIONS[int(rng.integers(len(_READ_OPTIONS)))])
@@ -102,6 +112,27 @@ def _use_pairs(seen: nearer.Interactions) -> None:
                 assert len(again) == len(seen), "pairs changed on the way to a file and back"
 
             _try(there_and_back)
+
+
+def _use_posts(posts: nearer.Posts) -> None:
+    repr(posts), len(posts), posts.pairs, posts.post_weights()
+    if sum(posts.shape) < 100 * _TOO_MANY:
+        _try(posts.csr)
+        _try(lambda: posts.core(2))
+    _try(lambda: posts.split(random_state=0))
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("csv", "jsonl", "parquet"):
+            copy = Path(folder) / f"copy.{ending}"
+
+            def there_and_back(copy: Path = copy) -> None:
+                posts.write(copy)
+                assert len(nearer.Posts.read(copy)) == len(posts), (
+                    "posts changed on the way to a file and back"
+                )
+
+            _try(there_and_back)
+    if sum(posts.shape) < _MANY:
+        _try(lambda: nearer.TagRecommender(0.5, max_epochs=2, random_state=0).fit(posts))
 
 
 def _use_model(model: Any) -> None:

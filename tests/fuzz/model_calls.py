@@ -20,6 +20,12 @@ def calls_of(model: Any) -> Iterator[Callable[[], Any]]:
     if isinstance(model, nearer.TwoTower):
         yield from _calls_of_towers(model)
         return
+    if isinstance(model, nearer.TagRecommender):
+        yield from _calls_of_tags(model)
+        return
+    if isinstance(model, nearer.LinkPredictor):
+        yield from _calls_of_links(model)
+        return
     yield from _calls_about_objects(model) if hasattr(model, "names_") else _calls_about_rows(model)
 
 
@@ -54,6 +60,48 @@ def _calls_of_towers(model: Any) -> Iterator[Callable[[], Any]]:
     yield lambda: model.embed_left(features=rows[0])
     if sizes[0] * sizes[1] < 10**6 and sum(model.hidden) < 1000:
         yield lambda: model.fit(seen)
+
+
+def _calls_of_tags(model: Any) -> Iterator[Callable[[], Any]]:
+    names = [getattr(model, f"{side}_names_") for side in ("user", "item", "tag")]
+    posts = [[0 if known is None else known[0] for known in names if known != ()]]
+    features = [
+        None if factor is None else np.ones((2, min(len(factor), 50)))
+        for factor in (model.user_factor_, model.item_factor_)
+    ]
+    yield lambda: model.recommend(*posts[0][:2], k=3, names=True) if len(posts[0]) == 3 else None
+    yield lambda: model.recommend([0, 1], [0, 1], exclude_seen=True)
+    yield lambda: model.recommend("a stranger", "something new", k=10**6)
+    yield lambda: model.recommend(None, [0], user_features=features[0], item_features=None)
+    yield lambda: model.predict_scores([0], None, item_features=features[1])
+    yield lambda: model.decision_function(posts)
+    yield lambda: model.score(posts)
+    yield lambda: nearer.plotting.plot_coembedding(model)
+    yield lambda: model.fit(posts)
+
+
+def _calls_of_links(model: Any) -> Iterator[Callable[[], Any]]:
+    from scipy import sparse
+
+    sizes = len(model.left_embedding_), len(model.right_embedding_)
+    held_out = sparse.csr_matrix(([1.0], ([0], [sizes[1] - 1])), shape=sizes)
+    ones = model.graph_ != "undirected"
+    rows = [
+        None if factor is None else np.ones((2, min(max(len(factor) - ones, 0), 50)))
+        for factor in (model.left_factor_, model.right_factor_)
+    ]
+    pairs = [[0, 1], [1, 0]]
+    yield lambda: model.recommend(k=3, names=True)
+    yield lambda: model.recommend([0], k=10**6, exclude_seen=False)
+    yield lambda: model.recommend(k=2, left=rows[0])
+    yield lambda: model.predict(pairs)
+    yield lambda: model.predict_proba(pairs)
+    yield lambda: model.decision_function(pairs, left=rows[0], right=rows[1])
+    yield lambda: model.score(pairs, [0, 1])
+    yield lambda: model.score(held_out)
+    yield lambda: (model.embed_left(rows[0]), model.embed_right(rows[1]))
+    if sizes[0] * sizes[1] < 10**6:
+        yield lambda: model.fit(held_out)
 
 
 def _calls_about_objects(model: Any) -> Iterator[Callable[[], Any]]:

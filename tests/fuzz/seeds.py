@@ -22,6 +22,9 @@ _TEXTS = {
     "pairs_numbers.tsv": "user_id\tmovie_id\tplays\ttime\n0\t3\t5\t10\n1\t2\t1\t11\n2\t0\t4\t9\n",
     "pairs_bare.txt": "0 1\n1 2\n3 1\n1 2\n",
     "pairs_named.jsonl": '{"user": "a", "item": 3, "weight": 2, "time": 7}\n{"user": "é", "item": 0, "time": 1}',
+    "posts_named.csv": "user,item,tag,weight\nann,tea,hot,2\nann,tea,green,2\nbob,milk,cold,1\n",
+    "posts_numbers.tsv": "user_id\titem_id\ttag_id\n0\t3\t5\n1\t2\t1\n2\t0\t4\n0\t3\t1\n",
+    "posts_named.jsonl": '{"user": "a", "item": 3, "tag": "x"}\n{"user": "é", "item": 0, "tag": "y"}',
     "numbers.ndjson": '{"anchor": 0, "near": 1, "far": 2}\n{"anchor": 1, "near": 2, "far": 3}\n',
 }
 
@@ -49,6 +52,9 @@ def tables() -> dict[str, bytes]:
         for ending in ("parquet", "npz"):
             seen.write(path := Path(folder) / f"pairs_written.{ending}")
             found[path.name] = path.read_bytes()
+        posts = nearer.Posts.from_array([("ann", "tea", "hot"), ("bob", "milk", "cold")])
+        posts.write(path := Path(folder) / "posts_written.parquet")
+        found[path.name] = path.read_bytes()
     return found
 
 

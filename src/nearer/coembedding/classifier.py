@@ -31,9 +31,9 @@ from nearer._utils.schema import (
     optional,
 )
 from nearer._utils.text import warn
-from nearer._utils.validation import RandomState, generator, whole
+from nearer._utils.validation import RandomState, generator
 from nearer.coembedding.decisions import CRITERIA, Decisions, decide, temperature
-from nearer.coembedding.fitting import check_fit_settings, fit_factor
+from nearer.coembedding.fitting import check_fit_settings, check_folds, fit_factor
 from nearer.coembedding.label_model import LabelModel, checked_label_features
 from nearer.coembedding.label_terms import LabelledRows
 from nearer.coembedding.labels import Labels, read_labels, warn_of_missing
@@ -268,11 +268,7 @@ class CoEmbeddingClassifier(LabelModel):
     def _check_settings(self) -> None:
         find_smooth_loss(self.loss)
         check_scale(self.scale)
-        whole("cv", self.cv, at_least=0)
-        if self.cv == 1:
-            raise InputError("must be 0, or at least 2 folds, not 1", parameter="cv")
-        if self.cv == 0 and isinstance(self.beta, str):
-            raise InputError("is 0, but beta='auto' needs held-out rows: set cv=5, or a beta", parameter="cv")
+        check_folds(self)
         given = self.threshold
         number = isinstance(given, Real) and not isinstance(given, bool) and np.isfinite(given)
         if not (number or (isinstance(given, str) and given in CRITERIA)):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearer._fitting import no_run, watched
-from nearer._utils.validation import positive
+from nearer._utils.validation import positive, whole
 from nearer.coembedding.choosing import N_FOLDS, choose_beta
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
@@ -30,6 +30,15 @@ def check_fit_settings(estimator: Any) -> None:
         raise InputError(f"must be a function or None, not {estimator.callback!r}", parameter="callback")
 
 
+def check_folds(estimator: Any) -> None:
+    """Refuse a number of folds that holds nothing out where something must be."""
+    whole("cv", estimator.cv, at_least=0)
+    if estimator.cv == 1:
+        raise InputError("must be 0, or at least 2 folds, not 1", parameter="cv")
+    if estimator.cv == 0 and isinstance(estimator.beta, str):
+        raise InputError("is 0, but beta='auto' needs held-out rows: set cv=5, or a beta", parameter="cv")
+
+
 def fit_factor(
     estimator: Any,
     terms: Callable[[], Terms],
@@ -47,7 +56,7 @@ def fit_factor(
         Its parameters `beta`, `max_rank`, `verbose`, `callback` and the budget are used.
     terms : callable
         Returns what the factor is fitted to; the time this takes counts.
-    loss : MarginLoss or LabelSetLoss
+    loss : MarginLoss, LabelSetLoss or LinkLoss
         Of the terms.
     rng : numpy Generator
         For all draws.

@@ -36,11 +36,11 @@ def as_posts(posts: Any, weights: ArrayLike | None = None) -> Posts:
     return posts
 
 
-def checked_features(features: Any, side: str, count: int | None) -> Any:
+def checked_features(features: Any, side: str, count: int | None, parameter: str | None = None) -> Any:
     """Return features of users, items or tags, dense or CSR, one row each."""
     if features is None:
         return None
-    name = f"{side}_features"
+    name = parameter or f"{side}_features"
     try:
         found = sparse.csr_matrix(features) if sparse.issparse(features) else np.asarray(features)
         if found.ndim != 2 or (count is not None and found.shape[0] != count):

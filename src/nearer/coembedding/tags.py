@@ -175,6 +175,7 @@ class TagRecommender(TagModel):
             A row of user, item and tag for each tag of a post, by name or number. Columns of a frame are found by their
             names. `nearer.Posts` reads files.
         y : None
+            Ignored; scikit-learn passes it.
         weights : array (q,), optional
             How much the post of each row counts; the same in all rows of a post.
         user_features, item_features, tag_features : array or sparse matrix, optional

@@ -74,7 +74,7 @@ class _Side:
         return name_codes(texts, self.names)[positions], self.names
 
 
-class Assembler(ABC):
+class RowAssembler(ABC):
     """Takes batches one by one, keeps the valid rows, counts the others and remembers the first of them."""
 
     #: what else to do about a weight that is not above 0
@@ -253,7 +253,7 @@ class Assembler(ABC):
                 return
 
 
-class PairAssembler(Assembler):
+class PairAssembler(RowAssembler):
     """Collects pairs."""
 
     layout: PairLayout

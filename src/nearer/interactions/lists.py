@@ -87,7 +87,7 @@ def largest(scores: np.ndarray, excluded: Excluded, k: int) -> tuple[np.ndarray,
 
 
 def best_of(scores: np.ndarray, k: int) -> Recommended:
-    """Return the k columns with the largest scores per row; of equal scores, the first. -inf is no candidate.
+    """Return the k columns with the largest scores per row; of equal scores, the first. A score of -inf is left out.
 
     >>> best_of(np.array([[1.0, 3.0, 3.0], [-np.inf, -np.inf, 2.0]]), 2).items
     array([[ 1,  2],

@@ -12,7 +12,7 @@ from nearer.comparisons.files.opening import format_of, write_table
 from nearer.comparisons.files.writing import Written
 from nearer.errors import InputError
 from nearer.interactions.arrays import count_of
-from nearer.interactions.assembling import Assembler
+from nearer.interactions.assembling import RowAssembler
 from nearer.interactions.post_content import SIDES, PostContent, settled_posts
 from nearer.interactions.post_tables import WantedPosts
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class PostAssembler(Assembler):
+class PostAssembler(RowAssembler):
     """Collects the rows of a table of posts."""
 
     wanted: WantedPosts

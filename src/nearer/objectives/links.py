@@ -10,6 +10,7 @@ Within one set, links have no direction: both sides share their points and the t
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,11 @@ class LinkObjective(FeaturedDistances):
         self.loss = loss
         shares = mean_one(weights, np.dtype(np.float64))
         self._shares = (shares[self._order] if len(shares) else np.ones(len(ends))) / max(len(ends), 1)
+
+    @property
+    def least_loss(self) -> float:
+        """Return a number that the loss is never below: the soft maximum of a link's two losses is at least ln 2."""
+        return math.log(2) * float(self._shares[: self._n_links].sum())
 
     @property
     def provides(self) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Products over the entries of a sparse matrix, and the one place that chooses how they are computed.
 
-Tensors in main memory go through compiled loops, which work on them without a copy, on torch's number of threads. All
-others, and other precisions, go through torch. Rows are cut into blocks by their number of entries alone, and each
+Tensors in main memory go through compiled loops, which work on them without a copy, on torch's number of threads. Those
+on a GPU go through the kernels in `pair_kernels.py` if Triton is installed. All others, and other precisions, go
+through torch. In main memory, rows are cut into blocks by their number of entries alone, and each
 block writes its own rows, so results do not depend on the number of threads.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -84,6 +85,16 @@ class Pattern:
         loops.transpose(*_arrays(self.starts, self.columns, starts[:-1].clone(), order, rows))
         return Pattern(starts, rows, self.n_rows, order)
 
+    @cached_property
+    def plain(self) -> Pattern:
+        """The same pattern, with numbers in the order of its entries."""
+        return self if self.order is None else Pattern(self.starts, self.columns, self.n_columns)
+
+    @cached_property
+    def pieces(self) -> dict[int, Any]:
+        """How kernels on a GPU cut the rows, by the bytes of a row of the other matrix; filled when first asked."""
+        return {}
+
     def matrix(self, values: Tensor) -> Tensor:
         """Return a sparse tensor with these numbers, without a second check of its indices."""
         if self.order is not None:
@@ -103,16 +114,28 @@ class RowMatrices(NamedTuple):
 
     def times(self, X: Tensor) -> Tensor:
         """Return the product of each matrix with a row of X."""
-        product = (X @ self.gram).mul_(self.scales[:, None])
-        plain = Pattern(self.pattern.starts, self.pattern.columns, self.pattern.n_columns)
+        return self._add_pairs(X, self.times_gram(X))
+
+    def times_gram(self, X: Tensor) -> Tensor:
+        """Return the product without the entries."""
+        return (X @ self.gram).mul_(self.scales[:, None])
+
+    def times_pairs(self, X: Tensor) -> Tensor:
+        """Return the product of the entries alone."""
+        return self._add_pairs(X, torch.zeros_like(X))
+
+    def _add_pairs(self, X: Tensor, into: Tensor) -> Tensor:
+        plain = self.pattern.plain
         factors = self.factors if self.pattern.order is None else self.factors[self.pattern.order]
-        return add_sums(plain, scores(plain, X, self.Q).mul_(factors), self.Q, product)
+        return add_sums(plain, scores(plain, X, self.Q).mul_(factors), self.Q, into)
 
 
 def scores(pattern: Pattern, P: Tensor, Q: Tensor) -> Tensor:
     """Return the inner product of a row of P and a row of Q for each entry of a pattern without an order."""
     count = len(pattern.columns)
     _check(pattern, Q, P)
+    if _on_card(P, Q):
+        return _kernels().scores(_pieces(pattern, Q), pattern.columns, P.contiguous(), Q.contiguous())
     if not _compiled(P, Q):
         return torch.sparse.sampled_addmm(pattern.matrix(P.new_zeros(count)), P, Q.T, beta=0.0).values()
     from nearer._compiled import pair_products as loops
@@ -125,6 +148,10 @@ def scores(pattern: Pattern, P: Tensor, Q: Tensor) -> Tensor:
 def add_sums(pattern: Pattern, values: Tensor, Q: Tensor, into: Tensor) -> Tensor:
     """Add to each row of a matrix the sum over the row's entries of their number times a row of Q."""
     _check(pattern, Q, into)
+    if _on_card(values, Q, into) and into.stride(1) == 1:
+        given = pattern.columns, pattern.order, values.contiguous(), Q.contiguous(), into
+        _kernels().add_sums(_pieces(pattern, Q), *given)
+        return into
     if not (_compiled(values, Q, into) and into.is_contiguous()):
         into += pattern.matrix(values) @ Q
         return into
@@ -137,7 +164,7 @@ def add_sums(pattern: Pattern, values: Tensor, Q: Tensor, into: Tensor) -> Tenso
 
 def sums(pattern: Pattern, values: Tensor, Q: Tensor) -> Tensor:
     """Return, for each row, the sum over its entries of their number times a row of Q."""
-    if not _compiled(values, Q):
+    if not (_compiled(values, Q) or _on_card(values, Q)):
         return pattern.matrix(values) @ Q
     return add_sums(pattern, values, Q, Q.new_zeros(pattern.n_rows, Q.shape[1]))
 
@@ -147,6 +174,9 @@ def add_moves(
 ) -> Tensor:
     """Return the first-order change of each score times a factor, and add its sums with Q to `into`."""
     (P, Q), (W, H) = at, moves
+    if _on_card(P, Q, W, H, factors, into) and into.stride(1) == 1:
+        ends = tuple(tuple(matrix.contiguous() for matrix in both) for both in (at, moves))
+        return _kernels().add_moves(_pieces(pattern, Q), pattern.columns, factors.contiguous(), *ends, into)
     if not (_compiled(P, Q, W, H, into) and into.is_contiguous()):
         moved = scores(pattern, W, Q).add_(scores(pattern, P, H)).mul_(factors)
         add_sums(pattern, moved, Q, into)
@@ -166,7 +196,7 @@ def solve(matrices: RowMatrices, strengths: Tensor, residuals: Tensor, x: Tensor
     _, factors, Q, gram, scales = matrices
     given = (factors, Q, gram, scales, strengths, residuals, x)
     if not (_compiled(*given) and x.is_contiguous() and residuals.is_contiguous()):
-        return _solved(lambda rows: matrices.times(rows) + strengths[:, None] * rows, residuals, x, products)
+        return solve_by(lambda rows: matrices.times(rows) + strengths[:, None] * rows, residuals, x, products)
     from nearer._compiled import pair_products as loops
 
     pattern, k = matrices.pattern, Q.shape[1]
@@ -176,8 +206,8 @@ def solve(matrices: RowMatrices, strengths: Tensor, residuals: Tensor, x: Tensor
     return x
 
 
-def _solved(product: Callable[[Tensor], Tensor], residuals: Tensor, x: Tensor, products: int) -> Tensor:
-    """Return what conjugate gradients in all rows at once find."""
+def solve_by(product: Callable[[Tensor], Tensor], residuals: Tensor, x: Tensor, products: int) -> Tensor:
+    """Return what conjugate gradients in all rows at once find, from products with all of their matrices."""
     direction = residuals
     length = (residuals * residuals).sum(dim=1, keepdim=True)
     for _ in range(products):
@@ -195,6 +225,34 @@ def _check(pattern: Pattern, of_columns: Tensor, of_rows: Tensor) -> None:
     if len(of_columns) != pattern.n_columns or len(of_rows) != pattern.n_rows:
         found = f"{len(of_rows)} and {len(of_columns)}"
         raise ValueError(f"a {pattern.n_rows} x {pattern.n_columns} pattern got {found} rows")
+
+
+@lru_cache
+def _kernels() -> Any:
+    """Return the module of kernels for GPUs; None without Triton, which comes with torch for them."""
+    try:
+        from nearer.objectives import pair_kernels
+    except ImportError:
+        return None
+    return pair_kernels
+
+
+def _on_card(*tensors: Tensor) -> bool:
+    """Return whether kernels for GPUs can work on these tensors."""
+    dtype = tensors[0].dtype
+    return (
+        dtype in (torch.float32, torch.float64)
+        and all(tensor.dtype == dtype and tensor.is_cuda for tensor in tensors)
+        and _kernels() is not None
+    )
+
+
+def _pieces(pattern: Pattern, Q: Tensor) -> Any:
+    """Return how kernels cut the rows of a pattern; made once per pattern."""
+    row_bytes = Q.shape[1] * Q.element_size()
+    if row_bytes not in pattern.pieces:
+        pattern.pieces[row_bytes] = _kernels().Pieces.of(pattern.starts, pattern.columns, row_bytes)
+    return pattern.pieces[row_bytes]
 
 
 def _compiled(*tensors: Tensor) -> bool:

@@ -17,7 +17,8 @@ from nearer.plotting._style import INK, MUTED, PALETTE, PAPER, add_legend, axes_
 from nearer.plotting.maps import bare_plane, checked_labels, draw_points, explain_colours, principal_axes
 
 if TYPE_CHECKING:
-    from nearer.coembedding import CoEmbeddingClassifier, TagRecommender
+    from nearer.coembedding.classifier import CoEmbeddingClassifier
+    from nearer.coembedding.tags import TagRecommender
 
 #: rows that get a circle unless the user says which
 _CIRCLES = 3
@@ -26,7 +27,7 @@ _MOST_PAIRS = 10**7
 
 
 @dataclass(frozen=True)
-class Layer:
+class PointLayer:
     """Points of one kind.
 
     Attributes
@@ -49,7 +50,7 @@ class Space:
 
     Attributes
     ----------
-    layers : list of Layer
+    layers : list of PointLayer
         With decisions: rows, if there are any, then labels.
     threshold : array (rank,), optional
         The threshold point.
@@ -59,7 +60,7 @@ class Space:
         Whether each row has the nearest label.
     """
 
-    layers: list[Layer]
+    layers: list[PointLayer]
     threshold: np.ndarray | None = None
     cuts: np.ndarray | None = None
     nearest: bool = False
@@ -160,9 +161,9 @@ def _space_of(model: Any, X: Any) -> Space:
         names = model.tag_names_ or range(len(used))
         return Space(
             [
-                Layer("users", model.user_embedding_[_placed(model, "user")]),
-                Layer("items", model.item_embedding_[_placed(model, "item")]),
-                Layer(
+                PointLayer("users", model.user_embedding_[_placed(model, "user")]),
+                PointLayer("items", model.item_embedding_[_placed(model, "item")]),
+                PointLayer(
                     "tags",
                     model.tag_embedding_[used],
                     [str(n) for n, u in zip(names, used, strict=True) if u],
@@ -174,8 +175,10 @@ def _space_of(model: Any, X: Any) -> Space:
             f"this draws a fitted CoEmbeddingClassifier or TagRecommender, not a {type(model).__name__}: "
             "draw maps of other models with plot_map"
         )
-    labels = Layer("labels", model.label_embedding_, [str(name) for name in model.classes_])
-    layers = [labels] if X is None else [Layer("rows", np.asarray(model.transform(X), dtype=float)), labels]
+    labels = PointLayer("labels", model.label_embedding_, [str(name) for name in model.classes_])
+    layers = (
+        [labels] if X is None else [PointLayer("rows", np.asarray(model.transform(X), dtype=float)), labels]
+    )
     if model.single_:
         return Space(layers, nearest=True)
     cuts = np.broadcast_to(model.decisions_.cuts(True), len(labels.points))
@@ -217,7 +220,9 @@ def _draw_layers(
             look |= {"color": PALETTE[(0, 2)[at]], "marker": "o^"[at], "s": 14, "zorder": 2, "alpha": 0.6}
         handles[layer.kind] = ax.scatter(*plane[at].T, **look)
     if space.threshold is not None:
-        handles["threshold"] = ax.scatter(*plane[-1].T, color=INK, marker="x", s=46, zorder=5)
+        handles["threshold"] = ax.scatter(
+            plane[-1][:, 0], plane[-1][:, 1], color=INK, marker="x", s=46, zorder=5
+        )
     return handles
 
 
@@ -229,7 +234,7 @@ def _draw_circles(ax: Axes, centres: np.ndarray, threshold: np.ndarray, space: S
         style: dict[str, Any] = {"edgecolor": MUTED, "linewidth": 0.9, "zorder": 3}
         if square > 0:
             ax.add_patch(Circle(tuple(centre), square**0.5, facecolor="none", **style))
-        ax.scatter(*centre, s=30, facecolor="none", edgecolors=INK, linewidths=1.0, zorder=5)
+        ax.scatter(centre[0], centre[1], s=30, facecolor="none", edgecolors=INK, linewidths=1.0, zorder=5)
 
 
 def _chosen(circles: int | ArrayLike, n_rows: int) -> np.ndarray:

@@ -1,0 +1,150 @@
+"""Links held out of two graphs: articles of Wikipedia (wikispeedia) and friends on last.fm.
+
+Links are divided into ten parts. Everything is tuned once: on one part for validation, without the parts that are
+tested. Each tested part is then held out in turn, and all other links are learned from. Friendships are stored in both
+directions; parts are parts of undirected pairs. Articles link in one direction: links lead between two copies of the
+set.
+
+AUC is the area under the ROC curve of held-out links against 200,000 of the pairs that are links in no part. Average
+precision (AP) is that among all pairs, of which few are links, estimated from the same sample.
+
+- *LinkPredictor* is fitted to a relative gap of 1e-2, with the strength `beta` that is best in validation. *certified*
+  is the same fit to a gap of 1e-4.
+- *factorisation* is a logistic matrix factorisation with 32 dimensions and offsets, on the same links and the same
+  sample of other pairs, with the L2 term that is best in validation. It has as many trials as ours.
+- *common neighbours* and *Adamic-Adar* count neighbours; in the directed graph these are linked in either
+  direction, or on paths of two links, whichever validates better.
+
+Seconds are CPU time of one thread; other programs ran on the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from threadpoolctl import threadpool_limits
+
+from benchmarks import _link_data as data
+from benchmarks._link_report import figure, tables
+from benchmarks._link_rivals import LogisticFactors, neighbour_scores
+from benchmarks._runner import Job
+from benchmarks._store import Cell
+from benchmarks._tables import Table
+from nearer import LinkPredictor
+from nearer.coembedding.link_rows import read_links
+
+SETTINGS: dict[str, Any] = {
+    "data": {
+        "lastfm": {"negatives": 5, "betas": [12.0, 7.0, 4.0, 2.5]},
+        "wikispeedia": {"negatives": 2, "betas": [40.0, 25.0, 16.0, 10.0]},
+    },
+    "l2": [8.0, 2.0, 0.5, 0.125],
+    "rank": 32,
+    "splits": 3,
+    "certified": 1,
+    "others": 200_000,
+    "tol": 1e-2,
+    "certified_tol": 1e-4,
+}
+QUICK = {
+    "data": {"lastfm": {"negatives": 1, "betas": [24.0, 12.0]}},
+    "l2": [8.0, 2.0],
+    "splits": 1,
+    "others": 20_000,
+}
+OURS, CERTIFIED, FACTORS = "LinkPredictor", "certified", "factorisation"
+COUNTS = {"common neighbours": False, "Adamic-Adar": True}
+TUNING = "tuning"
+
+
+def cells(settings: dict[str, Any]) -> list[Cell]:
+    """Tuning of either graph, then the splits."""
+    splits = [TUNING, *range(settings["splits"])]
+    return [{"data": name, "split": split} for split in splits for name in settings["data"]]
+
+
+def warm_up(settings: dict[str, Any]) -> None:
+    """Compile the loops."""
+    pairs = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
+    LinkPredictor(0.1, graph="undirected", cv=0).fit(data.Graph(pairs, 5, directed=False).matrix(pairs))
+
+
+def measure(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every setting of every rival in tuning, and the best in each split."""
+    graph, settings, split = data.graph_of(cell["data"]), job.settings, cell["split"]
+    tested = list(range(settings["splits"])) if split == TUNING else []
+    asked = data.question(graph, data.VALIDATION if split == TUNING else split, tested, settings["others"])
+    for name, trials in _trials(cell, settings, job.rows).items():
+        if name in job.done:
+            continue
+        with threadpool_limits(1):
+            found = [_measured(name, setting, asked, cell, settings) for setting in trials]
+        yield name, {"trials": found}
+
+
+def _trials(cell: Cell, settings: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """The settings to try per rival: all in tuning, then the best."""
+    directed = cell["data"] == "wikispeedia"
+    every = {
+        **{name: [True, False] if directed else [True] for name in COUNTS},
+        FACTORS: settings["l2"],
+        OURS: settings["data"][cell["data"]]["betas"],
+    }
+    if cell["split"] == TUNING:
+        return every
+    (tuned,) = (row["results"] for row in rows if row["cell"] == {**cell, "split": TUNING})
+    best = {name: [best_setting(tuned[name]["trials"])] for name in every}
+    return best | ({CERTIFIED: best[OURS]} if cell["split"] < settings["certified"] else {})
+
+
+def best_setting(trials: list[dict[str, Any]]) -> Any:
+    """The setting with the highest AUC.
+
+    >>> best_setting([{"setting": 1, "auc": 0.5}, {"setting": 2, "auc": 0.7}])
+    2
+    """
+    return max(trials, key=lambda trial: trial["auc"])["setting"]
+
+
+def _measured(
+    name: str, setting: Any, asked: data.Question, cell: Cell, settings: dict[str, Any]
+) -> dict[str, Any]:
+    began = time.process_time()
+    details: dict[str, Any] = {}
+    negatives, seed = settings["data"][cell["data"]]["negatives"], 0
+    matrix = asked.graph.matrix(asked.known)
+    if name in COUNTS:
+        scores = neighbour_scores(asked, setting, COUNTS[name])
+    elif name == FACTORS:
+        rng = np.random.default_rng(seed)
+        others = read_links(matrix, asked.graph.kind).others(negatives, rng)
+        scores = LogisticFactors(asked, others, settings["rank"], setting, rng).scores(asked.pairs)
+    else:
+        tol = settings["certified_tol" if name == CERTIFIED else "tol"]
+        model = LinkPredictor(
+            setting, graph=asked.graph.kind, negatives=negatives, cv=0, tol=tol, random_state=seed
+        )
+        result = model.fit(matrix).result_
+        scores = model.decision_function(asked.pairs)
+        details = {
+            "gap": result.details["gap"] / result.objective,
+            "rank": result.details["rank"],
+            "objective": result.objective,
+            "stopped": result.stop_reason,
+        }
+    seconds = time.process_time() - began
+    return {"setting": setting, "seconds": seconds, **asked.judged(scores), **details}
+
+
+def summarise(rows: list[dict[str, Any]], settings: dict[str, Any]) -> list[Table]:
+    """Checks, both measures, tuning, time and certificate."""
+    return tables(rows, settings)
+
+
+def draw(rows: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, Figure]:
+    """Both measures of every rival on every split."""
+    return {"measures": figure(rows)}

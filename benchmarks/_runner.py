@@ -51,6 +51,7 @@ NAMES = (
     "extreme_cost",
     "extreme_ranks",
     "multilabel",
+    "tags",
     "links",
     "growth",
     "convex_peers",

@@ -32,7 +32,7 @@ from nearer.objectives.planes import checked_factor
 from nearer.objectives.points import mean_one
 
 #: affinities that exist at the same time
-_BLOCK = 2**18
+_BLOCK = 2**17
 #: the range of the gradient is worth knowing if it has fewer dimensions than this share of all
 _SMALL_RANGE = 0.6
 #: what a number of a sparse product costs, in those of a dense one
@@ -125,9 +125,13 @@ class AffinityObjective:
         """Return a copy of a factor with any number of columns."""
         return checked_factor(x, self.shape[0])
 
-    def affinities(self, Q: np.ndarray) -> np.ndarray:
-        """Return the affinities of all rows with all labels, at C = Q Qᵀ."""
-        return np.vstack([look() for _, look in self._looks(Q)])
+    def affinities(self, Q: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        """Return the affinities of all rows with all labels, at C = Q Qᵀ; `into` is an array to write them to."""
+        found, end = np.empty((self.n_rows, self.n_labels)) if into is None else into, 0
+        for block, look in self._looks(Q):
+            start, end = end, end + block.X.shape[0]
+            found[start:end] = look()
+        return found
 
     def value(self, X: np.ndarray) -> float:
         """Return F(X Xᵀ)."""

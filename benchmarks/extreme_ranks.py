@@ -11,6 +11,7 @@ values, a Newton step one gradient and up to 20 products, and a SOGram step draw
   anything else that used that device at the time.
 - Seconds are CPU time of the busiest process, its threads for the network included, the mean of several calls after a
   first one. On an idle machine with a core per process this is how long an iteration takes, if the network is quick.
+  Other programs shared the caches of the machine: ratios above 2 are their doing.
 """
 
 from __future__ import annotations
@@ -186,13 +187,13 @@ def draw(rows: Rows, settings: dict[str, Any]) -> dict[str, Figure]:
     rows = complete(rows)
     for kind, look in looks(list(KINDS)).items():
         style: dict[str, Any] = {"label": KINDS[kind], **look, "linestyle": "none", "markersize": 6}
-        left.plot([row["cell"]["left"] for row in rows], [sent(row, kind) / 1e3 for row in rows], **style)
+        left.plot([row["cell"]["right"] for row in rows], [sent(row, kind) / 1e3 for row in rows], **style)
         right.plot(
             *([1e3 * row["results"][name][kind]["seconds"] for row in rows] for name in RIVALS), **style
         )
     for ax in (left, right):
         log_scale(ax, "x", "y")
-    tidy_chart(left, "left entities", "kB that a process sends", "")
+    tidy_chart(left, "right entities", "kB that a process sends", "")
     tidy_chart(right, "ms in one process", "ms in the busiest of two", "")
     lowest, highest = right.get_xlim()
     right.plot([lowest, highest], [lowest / 2, highest / 2], color="0.7", linewidth=1, zorder=0)

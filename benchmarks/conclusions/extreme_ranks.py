@@ -19,6 +19,7 @@ def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
     largest = rows[-1]
     bytes_sent = [ranks.sent(largest, kind) for kind in kinds]
     same = max(ranks.growth(rows, kind) for kind in kinds)
+    grows = "as much" if same < 1.001 else f"{digits(same)} times as much"
     wire = [row["results"]["two"][kind]["wire"] / ranks.sent(row, kind) for row in rows for kind in kinds]
     worst = max(ranks.apart(row) for row in rows)
     close = "at most" if worst <= ranks.MOST_APART else "more than the target of 1e-6:"
@@ -28,8 +29,7 @@ def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
         f"{span(gains['sogram'])} for a step of SOGram, which is short and sends several small messages.",
         f"With {largest['cell']['left']:,} left and {largest['cell']['right']:,} right entities "
         f"({largest['cell']['towers']}), a process sends {bytes_sent[0] / 1e6:.2f} MB per gradient and "
-        f"{bytes_sent[1] / 1e6:.2f} MB per product. With four times as many left entities it is {digits(same)} "
-        "times as much.",
+        f"{bytes_sent[1] / 1e6:.2f} MB per product. It sends {grows} with four times as many left entities.",
         f"Linux counted {span(wire)} times these bytes on the wire.",
         f"The objective of two processes differs from that of one by {close} {worst:.1g} of its value (float32).",
     ]

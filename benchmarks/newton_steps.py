@@ -113,7 +113,7 @@ def _path(f: Any, x: Any, settings: dict[str, Any]) -> tuple[list[float], dict[i
 
 def _steps(f: Any, recent: list[Any], later: list[float], settings: dict[str, Any]) -> dict[str, Any]:
     """Return what steps from the last of some parameters bring, beside Adam's objective from there on."""
-    sizes = GradientSizes()
+    sizes = GradientSizes(f.parameters)
     for x in recent:
         value, gradient = f.value_and_gradient(x)
         inverse = sizes.inverse(gradient)

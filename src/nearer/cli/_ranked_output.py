@@ -34,6 +34,8 @@ def ranked_table(asked: dict[str, pa.Array], found: Recommended, what: str, name
     names : tuple of str, optional
         Its names; indices without them.
 
+    Examples
+    --------
     >>> import numpy as np, pyarrow as pa
     >>> from nearer.interactions.lists import Recommended
     >>> found = Recommended(np.array([[1, 0], [0, -1]]), np.array([[2.0, 1.0], [3.0, -np.inf]]))

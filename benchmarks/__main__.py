@@ -31,6 +31,12 @@ def parser() -> argparse.ArgumentParser:
     commands.add_argument(
         "--only", default="", metavar="TEXT", help="only cells whose description holds TEXT"
     )
+    commands.add_argument(
+        "--again",
+        default="",
+        metavar="RIVAL",
+        help="measure one rival again, even on another machine; keep others",
+    )
     commands.add_argument("--list", action="store_true", help="show the cells and do nothing")
     return commands
 
@@ -71,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _perform(action: str | None, name: str, options: argparse.Namespace, console: Console) -> None:
     if action in (None, "run"):
-        run(name, quick=options.quick, fresh=options.fresh, only=options.only)
+        run(name, quick=options.quick, fresh=options.fresh, only=options.only, again=options.again)
     if action in (None, "show"):
         for table in _report.tables(name, options.quick):
             console.print(table.rich())

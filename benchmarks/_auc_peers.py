@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -62,8 +61,6 @@ class Worker(_cblearn.Worker):
     def _request(
         self, rival: str, parameters: dict[str, Any], of: Problem, seed: int, cap: float
     ) -> dict[str, Any]:
-        assert self._process is not None
-        assert self._process.stdin is not None
         data, scores = (Path(self._folder.name) / file for file in ("data.npz", "scores.npy"))
         np.savez(data, y=of.y, **_arrays("X", of.X), **_arrays("X_test", of.X_test))
         request = {
@@ -74,8 +71,7 @@ class Worker(_cblearn.Worker):
             "seed": seed,
             "threads": self.threads,
         }
-        self._process.stdin.write(json.dumps(request) + "\n")
-        answer = self._answer(cap)
+        answer = self._reply(request, cap)
         return {**answer, "scores": np.load(scores)} if "seconds" in answer else answer
 
 

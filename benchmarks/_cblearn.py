@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,18 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def environment() -> Path:
     """The Python of cblearn's virtual environment, which is made at the first call."""
-    folder = SCRATCH / "cblearn-venv"
+    return made_environment("cblearn", REQUIREMENTS)
+
+
+def made_environment(name: str, requirements: Sequence[str]) -> Path:
+    """Return the Python of a peer's virtual environment, which is made at the first call."""
+    folder = SCRATCH / f"{name}-venv"
     python = folder / "bin" / "python"
     ready = folder / "ready"
     if not ready.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)
-        ready.write_text("\n".join(REQUIREMENTS) + "\n")
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *requirements], check=True)
+        ready.write_text("\n".join(requirements) + "\n")
     return python
 
 
@@ -112,8 +118,6 @@ class Worker:
     def _ask(
         self, name: str, train: Comparisons, n_components: int, seed: int, cap: float, **extra: Any
     ) -> dict[str, Any]:
-        assert self._process is not None
-        assert self._process.stdin is not None
         data, embedding = (Path(self._folder.name) / file for file in ("train.npz", "embedding.npy"))
         # cblearn knows no weights: an answer that was given twice is two rows
         np.savez(data, triplets=train.to_cblearn("list-order"), n_objects=train.n_objects)
@@ -125,9 +129,15 @@ class Worker:
             "embedding": str(embedding),
             "threads": self.threads,
         }
-        self._process.stdin.write(json.dumps(request) + "\n")
-        answer = self._answer(cap)
+        answer = self._reply(request, cap)
         return {**answer, "embedding": np.load(embedding)} if "seconds" in answer else answer
+
+    def _reply(self, request: dict[str, Any], cap: float) -> dict[str, Any]:
+        """Return the worker's answer to a request."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        return self._answer(cap)
 
     def _answer(self, cap: float) -> dict[str, Any]:
         """The worker's next line; a worker that takes too long or dies is put down."""

@@ -23,6 +23,7 @@ __all__ = [
     "legend_below",
     "log_scale",
     "looks",
+    "mark_ended",
     "tidy_chart",
 ]
 
@@ -116,6 +117,13 @@ def log_scale(ax: Axes, *axes: str) -> None:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axis.set_minor_formatter(NullFormatter())
+
+
+def mark_ended(ax: Axes, x: Sequence[float], y: Sequence[float | None], complete: Sequence[bool]) -> None:
+    """Write "ended" at the points of runs that were ended before their goal."""
+    for place, height, whole in zip(x, y, complete, strict=True):
+        if not whole and height is not None:
+            ax.annotate("ended", (place, height), fontsize=7, ha="right", va="bottom", color=MUTED)
 
 
 def legend_below(figure: Figure, ax: Axes, columns: int = 4) -> None:

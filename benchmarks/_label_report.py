@@ -20,23 +20,34 @@ PAPER = {
     "yeast": {"hamming": 78.9, "micro-f1": 62.4, "macro-f1": 37.8},
     "corel5k": {"hamming": 87.8, "micro-f1": 21.9, "macro-f1": 17.8},
 }
-OURS, RIVAL = "ours", "BR(LOG)"
+OURS, RIVAL, SPEED, MEMORY = "ours", "BR(LOG)", "speed", "memory"
 #: how far below the paper validated cuts may be, how far above it the cut at 0 should be
 _BELOW, _ABOVE = 0.3, {"micro-f1": 2.5, "macro-f1": 1.5}
 _LOOSE, _MOST_TIMES = 0.2, 10
 _GAP = 1e-4
+#: peak of memory in what a fit works on
+_MOST_MEMORY = 3.0
 
 
-def names(rows: Rows) -> list[str]:
-    """Return the data sets, in order of their first rows."""
-    return list(dict.fromkeys(row["cell"]["data"] for row in rows))
+def names(rows: Rows, rival: str = OURS) -> list[str]:
+    """Return the data sets on which something was measured, in order of their first rows.
+
+    >>> names([{"cell": {"data": "a"}, "results": {"ours": {}}}, {"cell": {"data": "b"}, "results": {"speed": {}}}])
+    ['a']
+    """
+    return list(dict.fromkeys(row["cell"]["data"] for row in rows if rival in row["results"]))
+
+
+def results_of(rows: Rows, data: str, *rivals: str) -> list[dict[str, Any]]:
+    """Return the results of the splits of a data set on which all of these were measured."""
+    there = [row["results"] for row in rows if row["cell"]["data"] == data]
+    return [one for one in there if all(rival in one for rival in rivals)]
 
 
 def values(rows: Rows, data: str, rival: str, criterion: str, zero: bool = False) -> np.ndarray:
     """Return what a rival reached on the splits of a data set."""
-    results = [row["results"].get(rival) for row in rows if row["cell"]["data"] == data]
-    found = [(one["zero"] if zero else one)[criterion] for one in results if one is not None]
-    return np.array(found, dtype=float)
+    results = [one[rival] for one in results_of(rows, data, rival)]
+    return np.array([(one["zero"] if zero else one)[criterion] for one in results], dtype=float)
 
 
 def error(found: np.ndarray) -> float:
@@ -44,16 +55,24 @@ def error(found: np.ndarray) -> float:
     return float(found.std(ddof=1) / len(found) ** 0.5) if len(found) > 1 else float("nan")
 
 
-def lead(rows: Rows, data: str, criterion: str) -> tuple[float, float]:
-    """Return by how much ours is above a classifier per label, both with validated cuts, and its standard error."""
-    gains = values(rows, data, OURS, criterion) - values(rows, data, RIVAL, criterion)
+def lead(rows: Rows, data: str, criterion: str, rival: str = RIVAL) -> tuple[float, float]:
+    """Return by how much ours is above a rival on the same splits, both with validated cuts, and its standard error."""
+    both = results_of(rows, data, OURS, rival)
+    gains = np.array([one[OURS][criterion] - one[rival][criterion] for one in both])
     return float(gains.mean()), error(gains)
 
 
 def speeds(rows: Rows, data: str) -> list[dict[str, Any]]:
     """Return the speed measurements of a data set."""
-    found = [row["results"].get("speed") for row in rows if row["cell"]["data"] == data]
-    return [one for one in found if one is not None]
+    return [one[SPEED] for one in results_of(rows, data, SPEED)]
+
+
+def memory(rows: Rows) -> tuple[str, float] | None:
+    """Return the data set that memory was measured on, and the peak in multiples of what the fit works on."""
+    for data in names(rows, MEMORY):
+        found = results_of(rows, data, MEMORY)[0][MEMORY]
+        return data, found["peak"] / sum(found[part] for part in ("X", "Y", "Q", "history"))
+    return None
 
 
 def quickest(rows: Rows, settings: dict[str, Any], data: str, beta: float) -> float | None:
@@ -95,15 +114,16 @@ def standings(rows: Rows, settings: dict[str, Any]) -> Iterator[tuple[str, str, 
             gain, wide = lead(rows, data, criterion)
             what = f"{data}: {title} minus that of {RIVAL}, both with validated cuts"
             yield what, "0, within one error", f"{gain:+.2f} ± {wide:.2f}", bool(gain >= -wide)
-    for data in names(rows):
-        if not speeds(rows, data):
-            continue
+    for data in names(rows, SPEED):
         gap, _ = certificate(rows, settings, data)
         yield f"{data}: certified relative gap", f"at most {_GAP:g}", f"{gap:.1e}", bool(gap <= _GAP)
         for beta in settings["speed_betas"]:
             times = quickest(rows, settings, data, beta)
             what = f"{data}, beta = {beta:g}: time to {_LOOSE} points from the certified micro-F1 / that of {RIVAL}"
             yield what, f"at most {_MOST_TIMES}", digits(times), times is not None and times <= _MOST_TIMES
+    if found := memory(rows):
+        what = f"{found[0]}: peak of memory / X, Y, Q and the history of L-BFGS"
+        yield what, f"at most {_MOST_MEMORY:g}", digits(found[1]), found[1] <= _MOST_MEMORY
 
 
 def tables(rows: Rows, settings: dict[str, Any]) -> list[Table]:
@@ -116,35 +136,41 @@ def tables(rows: Rows, settings: dict[str, Any]) -> list[Table]:
     return [*found, _seconds(rows, settings), _speed(rows, settings)]
 
 
-def _rivals(rows: Rows) -> list[str]:
-    return [
-        name for name in dict.fromkeys(name for row in rows for name in row["results"]) if name != "speed"
-    ]
+def shown_rivals(rows: Rows) -> list[str]:
+    """Return ours and the rivals, in the order in which they were measured."""
+    every = dict.fromkeys(name for row in rows for name in row["results"])
+    return [name for name in every if name not in (SPEED, MEMORY)]
 
 
 def _criterion(rows: Rows, criterion: str, title: str, zero: bool) -> Table:
-    rivals = _rivals(rows)
-    table = Table(title, ["", *rivals, "paper"], note="Means ± standard errors over splits.")
+    rivals = shown_rivals(rows)
+    note = "Means ± standard errors over splits, of which the slower rivals have fewer."
+    table = Table(title, ["", *rivals, "paper"], note=note)
     for data in names(rows):
         cells = []
         for rival in rivals:
             found = values(rows, data, rival, criterion, zero)
-            cells.append(f"{found.mean():.1f} ± {error(found):.1f}" if len(found) else "-")
+            cells.append(_with_error(found))
         table.add(data, *cells, PAPER.get(data, {}).get(criterion, "-"))
     return table
 
 
+def _with_error(found: np.ndarray) -> str:
+    if len(found) < 2:
+        return f"{found[0]:.1f}" if len(found) else "-"
+    return f"{found.mean():.1f} ± {error(found):.1f}"
+
+
 def _seconds(rows: Rows, settings: dict[str, Any]) -> Table:
-    rivals = _rivals(rows)
+    rivals = shown_rivals(rows)
     note = "Median CPU seconds with the choice of beta and of one cut (ours, for micro-F1) or of all cuts (rivals)."
     table = Table("Seconds", ["", *rivals, "beta", "rank"], note=note)
     for data in names(rows):
-        there = [row["results"] for row in rows if row["cell"]["data"] == data]
         cells = []
         for rival in rivals:
-            seconds = [one[rival]["seconds"] for one in there if rival in one]
+            seconds = [one[rival]["seconds"] for one in results_of(rows, data, rival)]
             cells.append(digits(median(s["micro-f1"] if isinstance(s, dict) else s for s in seconds), 2))
-        own = [one[OURS] for one in there if OURS in one]
+        own = [one[OURS] for one in results_of(rows, data, OURS)]
         chosen = (median(one[key]["micro-f1"] for one in own) for key in ("beta", "rank"))
         table.add(data, *cells, *(digits(value, 2) for value in chosen))
     return table
@@ -157,10 +183,8 @@ def _speed(rows: Rows, settings: dict[str, Any]) -> Table:
     )
     heads = [f"tol = {tol:g}" for tol in settings["tolerances"]]
     table = Table("Speed", ["", "its seconds", *heads, "micro-F1", "gap", "rank"], note=note)
-    for data in names(rows):
+    for data in names(rows, SPEED):
         found = speeds(rows, data)
-        if not found:
-            continue
         keys = [f"{settings['speed_betas'][-1]:g} {tol:g}" for tol in settings["tolerances"]]
         rival = median(np.median(one["rival_seconds"]) for one in found)
         times = [

@@ -7,18 +7,7 @@ Request: {"rival": "AUCM", "parameters": {...}, "data": "data.npz", "scores": "o
 Answer:  {"seconds": 1.2} or {"failure": "ValueError: ..."}
 """
 
-import json
-import os
-import sys
 import time
-import warnings
-
-
-def versions() -> dict:
-    """Versions of the peers and of what they compute with."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("libauc", "xgboost", "torch", "numpy", "scipy")}
 
 
 def read(path: str) -> tuple:
@@ -120,23 +109,7 @@ def fit(request: dict) -> dict:
     return {"seconds": seconds}
 
 
-def answer(request: dict) -> dict:
-    """The answer to one request; a failure is an answer too, never the end of the worker."""
-    try:
-        return fit(request)
-    except Exception as error:  # whatever a peer raises is a result to report
-        return {"failure": f"{type(error).__name__}: {error}"[:500]}
-
-
-def main() -> None:
-    """Answer requests until standard input closes; what libraries print goes to standard error."""
-    warnings.simplefilter("ignore")
-    replies = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    print(json.dumps({"versions": versions()}), file=replies)
-    for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), file=replies)
-
-
 if __name__ == "__main__":
-    main()
+    from _peer_loop import serve  # of this folder
+
+    serve(fit, ("libauc", "xgboost", "torch", "numpy", "scipy"))

@@ -8,18 +8,7 @@ Request: {"estimator": "SOE", "parameters": {...}, "data": "train.npz", "embeddi
 Answer:  {"seconds": 1.2, "cpu_seconds": 1.1, "iterations": 153} or {"failure": "ValueError: ..."}
 """
 
-import json
-import os
-import sys
 import time
-import warnings
-
-
-def versions() -> dict:
-    """Versions of cblearn and of what it computes with."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("cblearn", "numpy", "scipy", "scikit-learn", "torch")}
 
 
 def fit(request: dict) -> dict:
@@ -39,23 +28,7 @@ def fit(request: dict) -> dict:
     return {**taken, "iterations": int(getattr(estimator, "n_iter_", 0))}
 
 
-def answer(request: dict) -> dict:
-    """The answer to one request; a failure is an answer too, never the end of the worker."""
-    try:
-        return fit(request)
-    except Exception as error:  # whatever a peer raises is a result to report
-        return {"failure": f"{type(error).__name__}: {error}"[:500]}
-
-
-def main() -> None:
-    """Answer requests until standard input closes; what libraries print goes to standard error."""
-    warnings.simplefilter("ignore")
-    replies = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    print(json.dumps({"versions": versions()}), file=replies)
-    for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), file=replies)
-
-
 if __name__ == "__main__":
-    main()
+    from _peer_loop import serve  # of this folder
+
+    serve(fit, ("cblearn", "numpy", "scipy", "scikit-learn", "torch"))

@@ -7,18 +7,7 @@ Request: {"rival": "implicit ALS", "parameters": {...}, "data": "in.npz", "out":
 Answer:  {"cpu": 1.2, "seconds": 1.3} or {"failure": "ValueError: ..."}
 """
 
-import json
-import os
-import sys
 import time
-import warnings
-
-
-def versions() -> dict:
-    """Versions of the peers and of what they compute with."""
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("implicit", "irspack", "numpy", "scipy")}
 
 
 def read(path: str) -> dict:
@@ -87,28 +76,17 @@ def since(began: tuple) -> dict:
     return {"cpu": cpu - began[0], "seconds": wall - began[1]}
 
 
-def answer(request: dict) -> dict:
-    """The answer to one request; a failure is an answer too, never the end of the worker."""
+def fit(request: dict) -> dict:
+    """Fit one peer and save its embeddings."""
     import numpy as np
 
-    try:
-        fit = implicit_als if request["rival"] == "implicit ALS" else irspack_ials
-        taken, left, right = fit(request, read(request["data"]))
-        np.savez(request["out"], left=left, right=right)
-        return taken
-    except Exception as error:  # whatever a peer raises is a result to report
-        return {"failure": f"{type(error).__name__}: {error}"[:500]}
-
-
-def main() -> None:
-    """Answer requests until standard input closes; what libraries print goes to standard error."""
-    warnings.simplefilter("ignore")
-    replies = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    print(json.dumps({"versions": versions()}), file=replies)
-    for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), file=replies)
+    peer = implicit_als if request["rival"] == "implicit ALS" else irspack_ials
+    taken, left, right = peer(request, read(request["data"]))
+    np.savez(request["out"], left=left, right=right)
+    return taken
 
 
 if __name__ == "__main__":
-    main()
+    from _peer_loop import serve  # of this folder
+
+    serve(fit, ("implicit", "irspack", "numpy", "scipy"))

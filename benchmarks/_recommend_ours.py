@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 
 import nearer
-from benchmarks._recommend_data import Problem
+from benchmarks._recommend_data import Csr, Problem
 from benchmarks._recommend_metrics import LENGTH, top
+from benchmarks._recommend_peers import IALS
 from benchmarks._recommend_search import Setting, Space
 
 Array = np.ndarray
@@ -21,17 +23,11 @@ RIVALS: dict[str, tuple[str, ...]] = {
     "items": (DEFAULT, SEARCH),
     "ncf": (DEFAULT, SEARCH),
 }
-#: settings of linear towers, tuned like those of the baselines: matrix factorisation with an L2 term by frequency
-SPACES: dict[str, Space] = {
-    LINEAR: {
-        "n_components": ("whole", 64, 256),
-        "omega": ("log", 0.1, 1.0),
-        "l2": ("log", 0.05, 1.0),
-        "frequency": ("linear", 0.5, 1.0),
-        "max_epochs": ("whole", 6, 24),
-    }
-}
+#: linear towers have the settings of iALS, in the same ranges
+SPACES: dict[str, Space] = {LINEAR: IALS}
 _LINEAR = {"hidden": (), "inputs": "ids", "loss": "square", "missing": 0.0, "tol": 0.0}
+#: rounds of iALS that irspack makes without being asked
+_ROUNDS = 16
 #: what the search is asked: the questions of each protocol
 _QUESTIONS: dict[str, dict[str, Any]] = {
     "warm": {},
@@ -61,9 +57,13 @@ def available() -> bool:
 
 
 def search(of: Problem, seconds: float) -> tuple[Setting, list[dict[str, Any]]]:
-    """Return the settings that the estimator chooses on a training part by itself, and its trials."""
+    """Return the settings that the estimator chooses on a training part by itself, and its trials.
+
+    On a busy machine it gets as many seconds more as its processor is with others.
+    """
     left, right = features(of)
     model = nearer.TwoTower(random_state=0)
+    seconds *= slowdown(of)
     model.search(of.train, left=left, right=right, seconds=seconds, **_QUESTIONS[of.protocol])
     setting = {name: getattr(model, name) for name in _CHOICES}
     trials = [
@@ -73,12 +73,40 @@ def search(of: Problem, seconds: float) -> tuple[Setting, list[dict[str, Any]]]:
     return setting, trials
 
 
+def slowdown(of: Problem) -> float:
+    """Return how many times as long as its CPU time a fit takes, or 1 if that is less."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    nearer.TwoTower(random_state=0, max_epochs=4, **_LINEAR).fit(of.train)
+    return max(1.0, (time.perf_counter() - wall) / max(time.process_time() - cpu, 1e-9))
+
+
 def fit(rival: str, of: Problem, setting: Setting, seed: int) -> Any:
     """Return the fitted model."""
     left, right = features(of)
-    fixed = _LINEAR if rival == LINEAR else {}
+    if rival == LINEAR:
+        pairs, setting = as_ials(of.train, setting)
+        return nearer.TwoTower(random_state=seed, **_LINEAR, **setting).fit(pairs)
     setting = {name: tuple(value) if isinstance(value, list) else value for name, value in setting.items()}
-    return nearer.TwoTower(random_state=seed, **fixed, **setting).fit(of.train, left=left, right=right)
+    return nearer.TwoTower(random_state=seed, **setting).fit(of.train, left=left, right=right)
+
+
+def as_ials(train: Csr, setting: Setting) -> tuple[Csr, Setting]:
+    """Return weighted pairs and settings with which linear towers minimise the objective of irspack's iALS.
+
+    irspack adds squared distances of observed scores from 1 and `alpha0` times the squares of all scores. For an
+    observed pair that makes `1 + alpha0` times the squared distance from `1 / (1 + alpha0)`, and a constant. Ours has
+    1 in its place: its scores are longer by the factor `1 + alpha0`, which ranks alike.
+    """
+    alpha, nu = setting["alpha0"], setting["nu"]
+    reg = setting["reg"] * _total_scale(train, alpha, 1.0) / _total_scale(train, alpha, nu)
+    settings = {"omega": alpha, "l2": (1 + alpha) * reg, "frequency": nu, "max_epochs": _ROUNDS}
+    return train * ((1 + alpha) / 2), {"n_components": setting["n_components"], **settings}
+
+
+def _total_scale(train: Csr, alpha: float, nu: float) -> float:
+    """Return the sum of the factors on the L2 term, which irspack keeps the same whatever the power is."""
+    pairs = train.tocsr(), train.T.tocsr()
+    return sum(((np.diff(X.indptr) + alpha * X.shape[1]) ** nu).sum() for X in pairs)
 
 
 def features(of: Problem) -> tuple[Array | None, Array | None]:

@@ -13,10 +13,18 @@ import numpy as np
 from benchmarks import _cblearn
 from benchmarks._recommend_data import Problem
 from benchmarks._recommend_metrics import Scores
+from benchmarks._recommend_search import Space
 from benchmarks._store import SCRATCH
 
 REQUIREMENTS = ("implicit==0.7.3", "irspack==0.5.2", "numpy==2.4.6", "scipy==1.17.1")
 IMPLICIT, IRSPACK, IRSPACK_FEATURES = "implicit ALS", "irspack iALS", "irspack iALS, features"
+#: ranges of the settings of iALS
+IALS: Space = {
+    "n_components": ("whole", 64, 256),
+    "alpha0": ("log", 0.05, 1),
+    "reg": ("log", 2e-3, 2e-2),
+    "nu": ("linear", 0.5, 1),
+}
 
 
 def environment() -> Path:

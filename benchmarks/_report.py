@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from benchmarks._runner import Experiment, experiment, results_path
-from benchmarks._store import FOLDER, SCRATCH, read
+from benchmarks._store import AGAIN, FOLDER, SCRATCH, read
 from benchmarks._tables import Table
 from benchmarks.conclusions import conclude
 from nearer._utils.files import replacing
+from nearer._utils.text import counted
 
 DOCS = FOLDER.parent / "docs" / "benchmarks"
 
@@ -117,4 +119,23 @@ def conditions(content: dict[str, Any]) -> str:
         f"Measured {when} on {machine['cpu']}, {machine['cores']} cores, {machine['system']}; {software} "
         f"(source {', '.join(sources)}). {len(rows)} cells. "
         f"Warm-up, left out of every time: {content['warm_up_seconds']} s."
+        + "".join(f" {sentence}" for sentence in _measured_again(rows))
     )
+
+
+def _measured_again(rows: list[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each day, machine and source with which rivals were measured again."""
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        for rival, result in row["results"].items():
+            note = result.get(AGAIN) if isinstance(result, dict) else None
+            if note:
+                where = "{cpu}, {cores} cores, {system}".format(**note["machine"])
+                circumstances = f"Measured again {note['date'][:10]} on {where} (source {note['source']})"
+                found.setdefault(circumstances, Counter())[rival] += 1
+    return [
+        f"{circumstances}: "
+        + ", ".join(f"{rival} in {counted(n, 'cell')}" for rival, n in counts.items())
+        + "."
+        for circumstances, counts in found.items()
+    ]

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks._store import RESULTS, SCRATCH, Cell, Store
+from benchmarks._store import AGAIN, RESULTS, SCRATCH, Cell, Store, note
 from benchmarks._tables import Table
 
 NAMES = (
@@ -47,9 +47,15 @@ NAMES = (
     "pairwise_nonlinear",
     "blas_threads",
     "extreme",
+    "newton_steps",
     "extreme_cost",
+    "extreme_ranks",
     "multilabel",
+    "tags",
     "links",
+    "growth",
+    "convex_peers",
+    "optima",
 )
 
 T = TypeVar("T")
@@ -111,19 +117,26 @@ def rotated(items: Sequence[T], by: int) -> list[T]:
 
 
 def run(
-    name: str, *, quick: bool = False, fresh: bool = False, only: str = "", console: Console | None = None
+    name: str,
+    *,
+    quick: bool = False,
+    fresh: bool = False,
+    only: str = "",
+    again: str = "",
+    console: Console | None = None,
 ) -> Store:
-    """Measure every cell of an experiment that is not on disk yet."""
+    """Measure every cell of an experiment that is not on disk yet, or one rival `again` where it was measured."""
     module = experiment(name)
     settings = settings_of(module, quick)
-    store = Store(results_path(name, quick), settings, fresh=fresh)
-    waiting = [cell for cell in module.cells(settings) if not store.is_done(cell)]
+    store = Store(results_path(name, quick), settings, fresh=fresh, again=bool(again))
+    cells = module.cells(settings)
+    waiting = [c for c in cells if (store.waits_again(c, again) if again else not store.is_done(c))]
     waiting = [cell for cell in waiting if only in describe(cell)]
     console = console or Console(stderr=True)
     try:
         if waiting:
             _warm_up(module, store)
-            _measure_all(module, store, waiting, console)
+            _measure_all(module, store, waiting, console, again)
     except Skip as skip:  # of the warm-up: nothing can be measured
         console.print(f"skipped {name}: {skip}")
     return store
@@ -145,26 +158,28 @@ def _warm_up(module: Experiment, store: Store) -> None:
         store.content["warm_up_seconds"] = round(time.perf_counter() - start, 3)
 
 
-def _measure_all(module: Experiment, store: Store, waiting: list[Cell], console: Console) -> None:
+def _measure_all(
+    module: Experiment, store: Store, waiting: list[Cell], console: Console, again: str = ""
+) -> None:
     name = store.content["experiment"]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(name, total=len(waiting))
         for cell in waiting:
             bar.update(task, description=f"{name}: {describe(cell)}")
-            reason = measure_cell(module, store, cell)
+            reason = measure_cell(module, store, cell, again)
             if reason:
                 console.print(f"skipped {describe(cell)}: {reason}")
             bar.advance(task)
 
 
-def measure_cell(module: Experiment, store: Store, cell: Cell) -> str:
-    """Measure what is missing of one cell, saving after each rival; gives the reason where it was skipped."""
+def measure_cell(module: Experiment, store: Store, cell: Cell, again: str = "") -> str:
+    """Measure what is missing of one cell, or a rival again, saving each; return the reason if it was skipped."""
     row = store.row(cell)
-    job = Job(store.content["settings"], store.rows, frozenset(row["results"]))
+    job = Job(store.content["settings"], store.rows, frozenset(row["results"]) - {again})
     try:
         for rival, measurements in module.measure(cell, job):
-            row["results"][rival] = measurements
+            row["results"][rival] = {**measurements, AGAIN: note()} if again else measurements
             store.save()
     except Skip as skip:
         row["skipped"] = str(skip)

@@ -16,6 +16,9 @@ from nearer._utils.files import replacing
 
 Cell = dict[str, Any]
 
+#: in the result of a rival that was measured again: when, where and with which source
+AGAIN = "again"
+
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
 SCRATCH = (
@@ -72,6 +75,11 @@ def source_digest() -> str:
     return digest.hexdigest()[:10]
 
 
+def note() -> dict[str, Any]:
+    """When, where and with which source a rival is measured again."""
+    return {"date": now(), "source": source_digest(), "machine": machine()}
+
+
 def now() -> str:
     """The time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -82,11 +90,12 @@ class Store:
 
     A row holds a `cell`, its `results` by rival, whether it is `done`, the `date` and the `source` digest.
     Rows are written to disk as they grow; opening the same file again goes on where the last run ended.
+    A rival that is measured `again`, maybe on another machine, carries a note of when, where and with which source.
     """
 
-    def __init__(self, path: Path, settings: dict[str, Any], *, fresh: bool = False):
+    def __init__(self, path: Path, settings: dict[str, Any], *, fresh: bool = False, again: bool = False):
         self.path = path
-        self.content = self._new(settings) if fresh or not path.exists() else self._opened(settings)
+        self.content = self._new(settings) if fresh or not path.exists() else self._opened(settings, again)
         self._by_key = {cell_key(row["cell"]): row for row in self.content["rows"]}
 
     def _new(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -100,9 +109,10 @@ class Store:
             "rows": [],
         }
 
-    def _opened(self, settings: dict[str, Any]) -> dict[str, Any]:
+    def _opened(self, settings: dict[str, Any], again: bool) -> dict[str, Any]:
         content = read(self.path)
-        here = {"settings": json.loads(json.dumps(settings)), "machine": machine(), "versions": versions()}
+        here = {"settings": json.loads(json.dumps(settings)), "versions": versions()}
+        here |= {} if again else {"machine": machine()}
         for part, value in here.items():
             if content[part] != value:
                 raise ChangedRunError(
@@ -128,6 +138,14 @@ class Store:
     def is_done(self, cell: Cell) -> bool:
         """Whether every rival of a cell was measured."""
         return self._by_key.get(cell_key(cell), {"done": False})["done"]
+
+    def waits_again(self, cell: Cell, rival: str) -> bool:
+        """Whether a rival was measured in a cell, but not with this source on this machine."""
+        result = self._by_key.get(cell_key(cell), {"results": {}})["results"].get(rival)
+        if result is None:
+            return False
+        before = result.get(AGAIN, {})
+        return (before.get("source"), before.get("machine")) != (source_digest(), machine())
 
     def save(self) -> None:
         """Write the file under a temporary name and rename it: a crash leaves the last whole state."""

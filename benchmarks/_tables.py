@@ -111,6 +111,15 @@ def digits(value: Number, count: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def bounded(value: Number, is_bound: bool) -> str:
+    """A number that may be only a lower bound.
+
+    >>> bounded(12.34, False), bounded(12.34, True)
+    ('12.3', '≥ 12.3')
+    """
+    return f"{'≥ ' if is_bound else ''}{digits(value)}"
+
+
 def best_in_bold(texts: Sequence[str], values: Sequence[Number]) -> list[str]:
     """The texts with the one of the smallest value set bold."""
     finite = [value for value in values if value is not None]

@@ -17,6 +17,7 @@ and q = 1/sqrt(k).
   in a later run of the same source. One seed.
 - L* is no minimum: on ml-1m a run of Adam outside this benchmark was at 276,176 after 1,200 passes. Gaps to the true
   minimum are larger than those shown.
+- [newton_steps](newton_steps.md) measures why Newton's method does not keep up: what one step gains for its passes.
 - MAP@5 is the mean of precision@1 to 5 (eq. 52), training pairs excluded; it is measured while the clock stands still.
 """
 

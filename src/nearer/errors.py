@@ -173,6 +173,10 @@ class ModelFileError(InputError):
     """A model file that cannot be read: damaged, foreign, or from a newer version."""
 
 
+class LostProcessError(Explained, RuntimeError):
+    """Another process of a distributed fit has ended, or does not answer; it has the fields of `InputError`."""
+
+
 class InputWarning(Explained, UserWarning):
     """Data that nearer can use, but perhaps not as intended; it has the fields of `InputError`."""
 

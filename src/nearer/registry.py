@@ -35,8 +35,11 @@ class Registration(NamedTuple):
 
 _BUDGET = {"max_epochs": "max_epochs", "max_seconds": "max_seconds", "tol": "tol"}
 _TABLE = ("header", "invalid")
-_ANSWERS = ("columns", "coding", "zero", "codes", "first_index", *_TABLE, "dim", "report", "start")
+_COMPARED = ("columns", "coding", "zero", "codes", "first_index", *_TABLE)
+_ANSWERS = (*_COMPARED, "dim", "report", "start")
+_ROWS = ("labels", "ignore", "features")
 _PAIRS = ("left", "right", "weight", "time_column", "ids", "duplicates", "at_least", *_TABLE)
+_SPACE = {"beta": "beta", "loss": "loss", "max_rank": "rank", **_BUDGET}
 _OF_ANSWERS: dict[str, Any] = {"reading": _ANSWERS, "commands": ("evaluate", "predict", "plot")}
 
 ESTIMATORS = (
@@ -99,6 +102,7 @@ ESTIMATORS = (
             "inputs": "inputs",
             "validation": "validation",
             "device": "device",
+            "checkpoint": "checkpoint",
             **_BUDGET,
         },
         reading=(*_PAIRS, "left_features", "right_features", "search"),
@@ -122,24 +126,44 @@ ESTIMATORS = (
         "nearer.coembedding.metric",
         "a Mahalanobis distance from similarities, comparisons, labels or pairs",
         "metric.md",
+        "metric",
+        {**_SPACE, "n_neighbors": "neighbors"},
+        reading=(*_COMPARED, *_ROWS),
+        commands=("evaluate", "predict"),
+        cli="_metric",
     ),
     Registration(
         "CoEmbeddingClassifier",
         "nearer.coembedding.classifier",
         "the labels of rows, by distances in one space of rows and labels",
         "labels.md",
+        "multilabel",
+        {**_SPACE, "threshold": "threshold"},
+        reading=(*_ROWS, "separator"),
+        commands=("evaluate", "predict"),
+        cli="_labels",
     ),
     Registration(
         "TagRecommender",
         "nearer.coembedding.tags",
         "the tags that a user gives to an item, by distances in one space of users, items and tags",
         "tags.md",
+        "tags",
+        _SPACE,
+        reading=("user", "item", "tag", "weight", "ids", "duplicates", *_TABLE),
+        commands=("evaluate", "recommend"),
+        cli="_tags",
     ),
     Registration(
         "LinkPredictor",
         "nearer.coembedding.links",
         "which objects of two sets, or of one, are linked, by distances and thresholds in one space",
         "links.md",
+        "links",
+        {**_SPACE, "graph": "graph", "negatives": "negatives"},
+        reading=(*_PAIRS, "left_features", "right_features"),
+        commands=("evaluate", "predict", "recommend"),
+        cli="_links",
     ),
     Registration(
         "FeatureMap",

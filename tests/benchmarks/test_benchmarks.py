@@ -146,6 +146,36 @@ def test_rows_of_another_machine_or_version_are_not_mixed(bench, monkeypatch, pa
         _runner.run("fake")
 
 
+def test_a_rival_can_be_measured_again_on_another_machine(bench, monkeypatch):
+    calls: list = []
+    bench(fake_experiment(calls))
+    _runner.run("fake")
+    calls.clear()
+    elsewhere = {"cpu": "other", "cores": 3, "system": "here"}
+    monkeypatch.setattr(_store, "machine", lambda: elsewhere)
+    bench(fake_experiment(calls, fail_at=(2, "b")))
+    with pytest.raises(KeyboardInterrupt):
+        _runner.run("fake", again="b")
+    assert calls == ["warm", (0, "b"), (1, "b")]
+    bench(fake_experiment(calls))
+    store = _runner.run("fake", again="b")  # goes on where it ended
+    assert calls == ["warm", (0, "b"), (1, "b"), "warm", (2, "b")]
+    for row in store.rows:
+        assert row["results"]["b"]["again"]["machine"] == elsewhere
+        assert "again" not in row["results"]["a"]
+    page = _report.page("fake")
+    assert "Measured again" in page
+    assert "on other, 3 cores, here" in page
+    assert "b in 3 cells." in page
+
+
+def test_only_what_was_measured_can_be_measured_again(bench):
+    calls: list = []
+    bench(fake_experiment(calls))
+    _runner.run("fake", again="b")
+    assert calls == []
+
+
 def test_a_skipped_cell_says_why_and_is_tried_again(bench):
     calls: list = []
     bench(fake_experiment(calls, skip="no data here"))

@@ -15,7 +15,17 @@ sys.path.insert(
     0, str(Path(__file__).parents[2])
 )  # benchmarks is a folder of the repository, not of the package
 
-from benchmarks import _extreme_report, _paper_towers, _tower_cost, extreme, extreme_cost  # noqa: E402
+from benchmarks import (  # noqa: E402
+    _extreme_report,
+    _paper_towers,
+    _runner,
+    _tower_cost,
+    extreme,
+    extreme_cost,
+    newton_steps,
+)
+from benchmarks.conclusions.newton_steps import conclude as conclude_newton_steps  # noqa: E402
+from nearer.solvers.newton import conjugate_gradients  # noqa: E402
 
 COST = {"entities": 80, "pairs_per_entity": 4, "hidden": 4, "n_components": 3, "chunk_rows": 16, "turns": 1}
 
@@ -90,3 +100,45 @@ def test_slopes_are_told_from_the_last_two_decades():
     ]
     assert extreme_cost.slope(rows, "gradient") == pytest.approx(1)
     assert extreme_cost.slope(rows[:2], "gradient") is None
+
+
+def test_steps_are_compared_with_adam_from_the_same_point(monkeypatch):
+    rng = np.random.default_rng(0)
+    data = _paper_towers.split(*rng.integers(30, size=(2, 300)), seed=0)
+    monkeypatch.setitem(_paper_towers.SETS, "drawn", lambda seed: data)
+    counts = {"newton": [2, 6], newton_steps.PLAIN: [3]}
+    settings = {
+        "data": {"drawn": {"omega": 0.1, "l2": 0.1}},
+        "hidden": 6,
+        "n_components": 4,
+        "points": [5, 12],
+        "products": counts,
+        "past": 4,
+    }
+    results = dict(newton_steps.measure({"data": "drawn"}, _runner.Job(settings, [], frozenset())))
+    assert list(results) == ["5", "12"]
+    assert results["12"]["objective"] < results["5"]["objective"]
+    for found in results.values():
+        for step in found["steps"]:
+            assert 0 < step["got"] < 1  # every step descends
+            assert step["passes"] > step["products"]
+        short, long, _ = found["steps"]
+        assert long["predicted"] > short["predicted"]  # conjugate gradients lower the model
+    rows = [{"cell": {"data": "drawn"}, "results": results}]
+    assert len(newton_steps.summarise(rows, settings)[0].rows) == 6
+    assert list(newton_steps.draw(rows, settings)) == ["gain"]
+    sentences = conclude_newton_steps(rows, settings)
+    assert all("nan" not in sentence for sentence in sentences)
+
+
+def test_the_decrease_of_a_step_is_what_the_objective_loses():
+    rng = np.random.default_rng(0)
+    data = _paper_towers.split(*rng.integers(30, size=(2, 300)), seed=0)
+    f, x = _paper_towers.objective(data.train, {"omega": 0.1, "l2": 0.1, "hidden": 6, "n_components": 4}, 0)
+    value, gradient = f.value_and_gradient(x)
+    step = newton_steps._step(f, x, value, gradient, None, 400)
+    direction, _ = conjugate_gradients(f.curvature(x), gradient * -1.0, f.parameters, most=step["products"])
+    after = f.value(f.parameters.plus(x, step["step"], direction))
+    assert step["got"] == pytest.approx(1 - after / value, rel=1e-3)
+    # at the minimum of the model, its decrease is half of what the slope promises
+    assert step["predicted"] == pytest.approx(-float(gradient @ direction) / 2 / value, rel=0.01)

@@ -30,6 +30,7 @@ from benchmarks import (
 from benchmarks.conclusions.peers_recommend import conclude
 
 N_USERS, N_MOVIES = 150, 130
+IALS = {"n_components": 4, "alpha0": 0.2, "reg": 0.01, "nu": 0.6}
 
 
 @pytest.mark.parametrize(
@@ -298,12 +299,29 @@ def test_ours_is_asked_by_the_agreed_interface(small, monkeypatch):
         assert set(setting) == set(_recommend_ours._CHOICES)
         assert trials == [{"l2": "1", "score": 0.5, "seconds": 1.0}]
         for rival in rivals:
-            model = _recommend_ours.fit(rival, of, {"l2": 2.0}, seed=3)
+            setting = IALS if rival == _recommend_ours.LINEAR else {"l2": 2.0}
+            model = _recommend_ours.fit(rival, of, setting, seed=3)
             best = _recommend_ours.best(model, of)
             assert best.shape == (of.test.shape[0], min(20, of.test.shape[1]))
             assert model.features == (protocol == "side", protocol == "items")
     assert {"random_state": 3, "l2": 2.0} in calls
     assert [asked.get("by", "pairs") for asked in questions] == ["pairs", "left", "left", "right", "last"]
+
+
+def test_linear_towers_have_the_objective_and_the_strength_of_irspack(small):
+    of = _recommend_data.problem("warm", 0)
+    X = of.train.toarray()
+    model = _recommend_ours.fit(_recommend_ours.LINEAR, of, IALS, seed=0)
+    alpha, nu = IALS["alpha0"], IALS["nu"]
+    P, Q = (side / np.sqrt(1 + alpha) for side in (model.left_embedding_, model.right_embedding_))
+    seen = X.sum(axis=1) + alpha * X.shape[1], X.sum(axis=0) + alpha * X.shape[0]
+    reg = IALS["reg"] * sum(side.sum() for side in seen) / sum((side**nu).sum() for side in seen)
+    norms = sum((side**nu * (E**2).sum(axis=1)).sum() for side, E in zip(seen, (P, Q), strict=True))
+    scores = P @ Q.T
+    theirs = ((X * (scores - 1) ** 2).sum() + alpha * (scores**2).sum() + reg * norms) / 2
+    wanted = (1 + alpha) ** 2 * theirs - (1 + alpha) * alpha * X.sum() / 2
+    assert model.result_.objective == pytest.approx(wanted, rel=1e-5)
+    assert model.result_.n_epochs == 16
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -368,6 +386,11 @@ def test_tables_figures_and_conclusions_with_and_without_ours():
         assert 3 <= len(conclude(rows, settings)) <= 5
     assert "misses" in conclude(made_rows(0.05), settings)[0]
     assert "reaches all" in conclude(made_rows(0.3), settings)[0]
+    chosen = {"setting": IALS, "trials": []}
+    both = {_recommend_ours.LINEAR: chosen, _recommend_peers.IRSPACK: chosen}
+    choice = {"cell": {"who": "all", "protocol": "warm", "split": "choice"}, "results": both, "done": True}
+    assert "same setting" not in conclude(rows, settings)[1]
+    assert "same setting: 0.3200 ± 0.0071 and 0.3200" in conclude([*rows, choice], settings)[1]
 
 
 def test_a_failure_of_a_peer_is_shown():

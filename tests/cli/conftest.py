@@ -1,5 +1,7 @@
 """Two ways to run the command: in this process, and as a process of its own."""
 
+import csv
+import json
 import os
 import re
 import select
@@ -9,9 +11,13 @@ import subprocess
 import sys
 import time
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from typer.testing import CliRunner
 
+import nearer
 from nearer.cli import app
 
 
@@ -26,6 +32,12 @@ def assert_one_sentence(result, *parts):
     assert result.stderr.startswith("nearer: ")
     assert result.stderr.count("\n") == 1
     assert [part for part in parts if str(part) not in result.stderr] == []
+
+
+def facts_of(result):
+    """Return what a command with --json printed."""
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
 
 
 @pytest.fixture
@@ -109,6 +121,25 @@ def start(tmp_path):
         one.screen.close()
 
 
+@pytest.fixture
+def interrupted(start, tmp_path):
+    """Press ctrl-C during a fit that would not end; check that the best model so far is kept, and that it is said."""
+
+    def interrupt(*arguments):
+        fit = start(*arguments)
+        fit.screen.wait_for("objective")
+        fit.send_signal(signal.SIGINT)
+        stdout = fit.stdout.read()
+        assert fit.wait(timeout=60) == 130
+        screen = fit.screen.wait_for("was written to model.nearer")
+        assert "nearer: interrupted, the best model so far" in screen
+        assert "Traceback" not in screen
+        assert json.loads(stdout)["stop_reason"] == "interrupted"
+        assert nearer.load(tmp_path / "model.nearer").callback is None
+
+    return interrupt
+
+
 @pytest.fixture(scope="session")
 def named_answers():
     """The text of a csv with 1,500 answers about thing0 ... thing11, which have known places."""
@@ -148,5 +179,91 @@ def clicked(tmp_path_factory):
     (folder / "ratings.csv").write_text("userId,movieId,rating\n" + "\n".join(rated) + "\n")
     arguments = f"fit {folder}/clicks.csv --model towers --hidden none --dim 8 --max-epochs 60 --test-size 0"
     result = CliRunner().invoke(app, [*arguments.split(), "--out", str(folder / "towers.nearer")])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="session")
+def songs(tmp_path_factory):
+    """A folder with songs: three features, a text, two labels as columns and as texts of one column."""
+    folder, rng = tmp_path_factory.mktemp("songs"), np.random.default_rng(0)
+    X = rng.normal(size=(160, 3)).round(3)
+    happy, sad = (X[:, 0] > 0).astype(int), (X[:, 1] + X[:, 2] > 0.5).astype(int)
+    moods = ["|".join(["happy"] * h + ["sad"] * s) for h, s in zip(happy, sad, strict=True)]
+    kind = np.array(["rock", "pop"])[(X[:, 0] > 0.1).astype(int)]
+    columns = {"song": [f"song {n}" for n in range(160)], "loud": X[:, 0], "fast": X[:, 1], "high": X[:, 2]}
+    table = pa.table({**columns, "kind": kind, "happy": happy, "sad": sad, "moods": moods})
+    for name, part in (("songs", table.slice(0, 120)), ("more", table.slice(120))):
+        with (folder / f"{name}.csv").open("w", newline="") as stream:
+            writer = csv.writer(stream)
+            writer.writerow(part.column_names)
+            writer.writerows(zip(*part.to_pydict().values(), strict=True))
+    parquet.write_table(table.select(["song", "loud", "fast", "high", "kind"]), folder / "features.parquet")
+    parquet.write_table(table.slice(0, 120).select(["song", "happy", "sad"]), folder / "labels.parquet")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cups(tmp_path_factory):
+    """A folder with 120 cups of tea: features, two of which count, a kind that depends on them; answers about 40."""
+    folder, rng = tmp_path_factory.mktemp("cups"), np.random.default_rng(0)
+    answers, points = nearer.datasets.planted(40, 2, 1500, random_state=0)
+    names = [f"cup{number}" for number in range(40)]
+    named = nearer.Comparisons(answers.indices, 40, names=names)
+    known, others = named.split(0.2, random_state=0)
+    known.write(folder / "answers.csv")
+    others.write(folder / "more.csv")
+    points = np.vstack([points, rng.permuted(np.tile(points, (2, 1)), axis=0)])
+    names = [f"cup{number}" for number in range(120)]
+    noise = rng.normal(size=(120, 2))
+    kinds = np.array(["green", "black"])[(points[:, 0] > 0).astype(int)]
+    shops = rng.choice(["east", "west"], 120)
+    order = rng.permutation(120)  # not that of the answers
+    with (folder / "cups.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["cup", "sweet", "sour", "noise", "dust", "shop", "kind"])
+        for at in order:
+            numbers = [round(float(number), 4) for number in (*points[at], *noise[at])]
+            writer.writerow([names[at], *numbers, shops[at], kinds[at]])
+    lines = (folder / "cups.csv").read_text().splitlines()
+    (folder / "features.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def posts(tmp_path_factory):
+    """A folder with posts of named users, items and tags, later posts, pairs to ask about, and a model of the posts."""
+    folder, rng = tmp_path_factory.mktemp("posts"), np.random.default_rng(0)
+    users, items, tags = (rng.normal(size=(count, 2)) for count in (30, 20, 12))
+    rows = [
+        (f"u{user}", f"i{item}", f"t{tag}")
+        for user in range(30)
+        for item in rng.choice(20, 6, replace=False)
+        for tag in np.argsort(((users[user] - tags) ** 2).sum(1) + ((items[item] - tags) ** 2).sum(1))[:3]
+    ]
+    known, later = nearer.Posts.from_array(rows).split(random_state=1)
+    known.write(folder / "posts.csv")
+    later.write(folder / "later.csv")
+    (folder / "asked.csv").write_text("user,item\nu0,i0\nu1,i3\n")
+    arguments = f"fit {folder}/posts.csv --model tags --beta 0.3 --test-size 0 --out {folder}/tags.nearer"
+    result = CliRunner().invoke(app, arguments.split())
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="session")
+def friends(tmp_path_factory):
+    """A folder with friends who live near each other, in both directions, later friends, and a model of the friends."""
+    folder, rng = tmp_path_factory.mktemp("friends"), np.random.default_rng(0)
+    places = rng.normal(size=(50, 2))
+    near = ((places[:, None] - places) ** 2).sum(axis=2) < 0.8
+    pairs = np.argwhere(np.triu(near, 1))
+    hidden = rng.random(len(pairs)) < 0.15
+    known, later = pairs[~hidden], pairs[hidden]
+    for name, rows in (("friends", [*known, *known[:, ::-1]]), ("later", later)):
+        text = "\n".join(f"p{i},p{j}" for i, j in rows)
+        (folder / f"{name}.csv").write_text(f"left,right\n{text}\n")
+    arguments = f"fit {folder}/friends.csv --model links --graph undirected --beta 2 --test-size 0"
+    result = CliRunner().invoke(app, [*arguments.split(), "--out", f"{folder}/links.nearer"])
     assert result.exit_code == 0, result.output
     return folder

@@ -63,12 +63,28 @@ def test_every_example_runs(run, tmp_path, named_answers, request, example):
     if "towers" in example:
         for name in ("clicks.csv", "clicks-later.csv", "ratings.csv", "towers.nearer"):
             shutil.copy(request.getfixturevalue("clicked") / name, tmp_path)
+    if "songs.csv" in example:
+        shutil.copy(request.getfixturevalue("songs") / "songs.csv", tmp_path)
+    if "cups.csv" in example:
+        cups = request.getfixturevalue("cups")
+        shutil.copy(cups / "cups.csv", tmp_path)
+        shutil.copy(cups / "answers.csv", tmp_path / "tastings.csv")
+    if "posts.csv" in example or "tags.nearer" in example:
+        posts = request.getfixturevalue("posts")
+        for name in ("posts.csv", "tags.nearer"):
+            shutil.copy(posts / name, tmp_path)
+        shutil.copy(posts / "asked.csv", tmp_path / "pairs.csv")
+    if "friends.csv" in example or "links.nearer" in example:
+        for name in ("friends.csv", "later.csv", "links.nearer"):
+            shutil.copy(request.getfixturevalue("friends") / name, tmp_path)
     (tmp_path / "names.txt").write_text("u3\nu5\n")
     (tmp_path / "questions.csv").write_text("anchor,a,b\nthing1,thing2,thing3\n")
     labels = "\n".join(f"thing{number},{number % 3}" for number in range(12))
     (tmp_path / "labels.csv").write_text(f"object,label\n{labels}\n")
     if not example.startswith("nearer fit"):
         run("fit", "answers.csv", "--out", "model.nearer", "--max-epochs", 3)
+    if "moods.nearer" in example and not example.startswith("nearer fit"):
+        run(*shlex.split(next(line for line in EXAMPLES["fit"] if "moods.nearer" in line))[1:], exits=0)
     run("convert answers.csv answers.jsonl")
     if "--start" in example:
         (tmp_path / "more-answers.csv").write_text("anchor,near,far\nthing1,thing2,thing3\n")
@@ -97,7 +113,9 @@ def test_commands_of_the_documentation_have_the_options_that_they_show(line):
 def test_fit_help_names_every_loss_and_solver(run):
     from nearer.cli._fit_options import LossName, SolverName
 
-    assert {loss.value for loss in LossName} == {*LOSSES, "auto", "logistic", "square"}
+    margins = ("logistic", "square", "smooth-hinge", "squared-hinge")
+
+    assert {loss.value for loss in LossName} == {*LOSSES, "auto", *margins}
     assert {solver.value for solver in SolverName} >= {*fitting(PointObjective), "auto"}
     shown = "".join(run("fit --help").stdout.replace("│", "").split())
     for choices in (LossName, SolverName):

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 import nearer
-from nearer.cli._feature_files import read_features
+from nearer.cli._row_features import read_features
 
 pytest.importorskip("torch")
 SMALL = ("--model", "towers", "--hidden", "none", "--dim", 4, "--max-epochs", 3, "--test-size", 0)
@@ -35,15 +35,15 @@ def test_features_reach_the_fit(run, clicked, tmp_path):
 
 def test_rows_follow_the_names_of_the_pairs(tmp_path):
     (tmp_path / "users.csv").write_text("id,age,job\n007,7,cook\nbob,5,poet\nann,3,cook\n")
-    X = read_features(tmp_path / "users.csv", ("ann", "007"), 2)
+    X = read_features(tmp_path / "users.csv", ("ann", "007"), 2).values
     np.testing.assert_array_equal(X, [[3, 1], [7, 1]])
-    X = read_features(tmp_path / "users.csv", ("bob", "ann"), 2)
+    X = read_features(tmp_path / "users.csv", ("bob", "ann"), 2).values
     np.testing.assert_array_equal(X, [[5, 0, 1], [3, 1, 0]])
 
 
 def test_rows_without_names_are_found_by_index(tmp_path):
     (tmp_path / "users.tsv").write_text("id\tage\n1\t5\n0\t3\n")
-    np.testing.assert_array_equal(read_features(tmp_path / "users.tsv", None, 2), [[3], [5]])
+    np.testing.assert_array_equal(read_features(tmp_path / "users.tsv", None, 2).values, [[3], [5]])
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_rows_without_names_are_found_by_index(tmp_path):
     [
         ("user,age\nu0,3\n", [], ["users.csv", "'u1' and 58 others"]),
         ("user\nu0\n", [], ["users.csv", "no features"]),
-        ("user,age,age\n{rows}\n", [], ["users.csv", "same name"]),
+        ("user,age,age\n{rows}\n", [], ["users.csv", "two columns are called 'age'"]),
         ("user,age,job\n{rows}\nu3,4,cook\n", [], ["users.csv", "'u3' has two rows"]),
         ("user,age,job\n{rows}\n", ["--inputs", "history,ids"], ["--inputs", "features"]),
         ("user,age,job\n{rows}\nu3\n", [], ["users.csv"]),
@@ -63,13 +63,13 @@ def test_tables_that_cannot_be_used_are_refused(run, clicked, tmp_path, text, op
     assert not (tmp_path / "model.nearer").exists()
 
 
-@pytest.mark.parametrize(("cell", "says"), [("", "empty cell"), ("inf", "not finite")])
+@pytest.mark.parametrize(("cell", "says"), [("", "empty"), ("inf", "inf is not a finite number")])
 def test_cells_that_cannot_be_used_are_refused(run, clicked, tmp_path, cell, says):
     users_table(tmp_path)
     text = (tmp_path / "users.csv").read_text().replace("u4,4,", f"u4,{cell},")
     (tmp_path / "users.csv").write_text(text)
     tables = ("--left-features", "users.csv")
-    run("fit", clicked / "clicks.csv", *SMALL, *tables, exits=2, says=["users.csv", "'age'", says])
+    run("fit", clicked / "clicks.csv", *SMALL, *tables, exits=2, says=["users.csv, row 4", "'age'", says])
 
 
 def test_files_and_models_of_another_kind_are_refused(run, clicked, fitted, tmp_path):

@@ -36,6 +36,22 @@ def test_hostile_tables(run, fitted, tmp_path, command, name):
     assert os.listdir(tmp_path) == [name]
 
 
+@pytest.mark.parametrize("command", ["labels", "metric", "tags", "links", "recommend", "predict"])
+@pytest.mark.parametrize("name", FILES)
+def test_hostile_rows_posts_and_pairs(run, posts, friends, tmp_path, command, name):
+    (tmp_path / name).write_bytes(FILES[name])
+    arguments = {
+        "labels": ["fit", name, "--model", "multilabel", "--labels", "b"],
+        "metric": ["fit", name, "--model", "metric", "--labels", "b"],
+        "tags": ["fit", name, "--model", "tags", "--user", "anchor", "--item", "a", "--tag", "b"],
+        "links": ["fit", name, "--model", "links", "--left", "anchor", "--right", "a"],
+        "recommend": ["recommend", posts / "tags.nearer", "--rows", name, "--user", "anchor", "--item", "a"],
+        "predict": ["predict", friends / "links.nearer", name, "--left", "anchor", "--right", "a"],
+    }
+    assert_one_sentence(run(*arguments[command]), f"nearer: {name}")
+    assert os.listdir(tmp_path) == [name]
+
+
 def test_questions_in_a_damaged_parquet_file(run, fitted, tmp_path):
     table = pa.table({"anchor": ["thing1"] * 50, "a": ["thing2"] * 50, "b": ["thing3"] * 50})
     pq.write_table(table, tmp_path / "q.parquet")

@@ -1,8 +1,6 @@
 """`nearer fit --model towers` and `nearer evaluate` on towers."""
 
 import inspect
-import json
-import signal
 
 import numpy as np
 import pytest
@@ -10,14 +8,10 @@ import pytest
 import nearer
 from nearer.cli.fit import fit
 from nearer.registry import BY_MODEL
+from tests.cli.conftest import facts_of
 
 pytest.importorskip("torch")
 SMALL = ("--model", "towers", "--hidden", "none", "--dim", 8, "--max-epochs", 60)
-
-
-def facts_of(result):
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 def test_fit_learns_more_than_popularity(run, clicked, tmp_path):
@@ -76,8 +70,10 @@ def test_options_left_out_keep_the_defaults_of_the_estimator(run, clicked):
 
 def test_the_help_shows_the_defaults_of_the_estimator(run):
     shown = " ".join(run("fit --help").stdout.replace("│", "").split())
-    embedding, towers = nearer.OrdinalEmbedding(), nearer.TwoTower()
-    assert f", {towers.loss} for towers)]" in shown
+    embedding, towers, labels = nearer.OrdinalEmbedding(), nearer.TwoTower(), nearer.CoEmbeddingClassifier()
+    assert nearer.TagRecommender().loss == towers.loss
+    assert nearer.LinkPredictor().loss == labels.loss
+    assert f", {towers.loss} for towers and tags, {labels.loss} for labels, metrics and links)]" in shown
     assert f"[default: ({embedding.l2}, or {towers.l2:g} for towers)]" in shown
     assert f"[default: ({embedding.n_components}, or {towers.n_components} for towers)]" in shown
     assert f"not observed; {towers.omega:g} by default" in shown
@@ -194,18 +190,8 @@ def test_a_default_name_is_not_replaced(run, clicked):
     run("fit", clicked / "clicks.csv", *SMALL, exits=2, says=["model.nearer", "--force"])
 
 
-def test_ctrl_c_keeps_the_best_so_far(start, clicked, tmp_path):
-    forever = [*SMALL[:-1], 10**8, "--tol", 0, "--json"]
-    fit = start("fit", clicked / "clicks.csv", *forever)
-    fit.screen.wait_for("objective")
-    fit.send_signal(signal.SIGINT)
-    stdout = fit.stdout.read()
-    assert fit.wait(timeout=60) == 130
-    screen = fit.screen.wait_for("was written to model.nearer")
-    assert "nearer: interrupted, the best model so far" in screen
-    assert "Traceback" not in screen
-    model = nearer.load(tmp_path / "model.nearer")
-    assert model.result_.stop_reason == json.loads(stdout)["stop_reason"] == "interrupted"
+def test_ctrl_c_keeps_the_best_so_far(interrupted, clicked):
+    interrupted("fit", clicked / "clicks.csv", *SMALL[:-1], 10**8, "--tol", 0, "--json")
 
 
 def test_ctrl_c_after_the_fit_keeps_the_model(run, clicked, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 import nearer
 from nearer import Interactions, LinkPredictor
@@ -323,8 +323,28 @@ def test_the_score_of_held_out_links(graph):
     model = LinkPredictor(0.5, graph=graph, cv=0).fit(train)
     everything, kinds = every_pair(links, graph)
     known = train.toarray()[tuple(everything.T)] > 0
-    expected = roc_auc_score(kinds[~known], model.decision_function(everything[~known]))
-    assert model.score(hidden) == pytest.approx(expected, abs=1e-12)
+    kinds, scores = kinds[~known].astype(bool), model.decision_function(everything[~known])
+    # objects without a link of the fit may lie at one point: rounding then says which pair comes first
+    tied = int((np.abs(scores[kinds][:, None] - scores[~kinds]) < 1e-12).sum())
+    assert tied < 5
+    wanted = pytest.approx(roc_auc_score(kinds, scores), abs=1e-12 + tied / (kinds.sum() * (~kinds).sum()))
+    assert model.score(hidden) == wanted
+    wanted = pytest.approx(average_precision_score(kinds, scores), abs=1e-12 + tied / kinds.sum())
+    assert model.average_precision(hidden) == wanted
+
+
+@EVERY
+def test_pairs_of_equal_distance_share_a_place_in_the_list(graph):
+    links, *_ = planted(graph)
+    train, pairs, linked = held_out(links, graph)
+    hidden = sparse.csr_matrix((np.ones(linked.sum()), pairs[linked].T), shape=links.shape)
+    model = LinkPredictor(0.5, graph=graph, cv=0).fit(train)
+    for name in ("left_embedding_", "right_embedding_", "left_threshold_", "right_threshold_"):
+        setattr(model, name, np.zeros_like(getattr(model, name)))  # every decision is 0
+    everything, kinds = every_pair(links, graph)
+    known = train.toarray()[tuple(everything.T)] > 0
+    assert model.average_precision(hidden) == pytest.approx(kinds[~known].mean())
+    assert model.score(hidden) == pytest.approx(0.5)
 
 
 # -- features ----------------------------------------------------------------------------------------------------

@@ -66,6 +66,15 @@ def distances_by_the_matrix(kind, C, X, features, labels):
     return found
 
 
+@pytest.fixture(params=["by points", "by features"], autouse=True)
+def order_of_products(request, monkeypatch):
+    """Test everything with both orders of the products of sparse rows, factor and labels."""
+    chosen = request.param == "by features"
+    monkeypatch.setattr(
+        AffinityObjective, "_by_features", lambda self, rank: chosen and sparse.issparse(self.X)
+    )
+
+
 @EVERY
 @LOOKS
 def test_affinities_are_differences_of_distances(kind, look):
@@ -230,3 +239,14 @@ def test_the_least_loss_makes_the_certificate_tighter(monkeypatch):
     assert 0 < f.least_loss < result.objective
     monkeypatch.setattr(f, "least_loss", 0.0)
     assert tight < gap()
+
+
+def test_scores_of_features_are_taken_with_many_more_rows_than_features(monkeypatch):
+    monkeypatch.undo()  # the fixture
+    rows = sparse.csr_matrix((np.ones(4000), np.arange(4000) % 20, np.arange(0, 4001, 2)), shape=(2000, 20))
+    labels = sparse.random(2000, 300, 0.01, format="csr", random_state=0)
+    f = AffinityObjective(rows, labels, loss=RankingLoss(), threshold=False, parts=2)
+    assert [f._by_features(rank) for rank in (1, 30, 300)] == [False, True, True]
+    assert not AffinityObjective(rows.toarray(), labels, loss=RankingLoss(), threshold=False)._by_features(
+        300
+    )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from nearer import losses
 from nearer.errors import InputError
@@ -37,6 +38,40 @@ def test_the_gradient_by_the_factor(rows, width):
     h = 1e-6
     numeric = (f.value(Q + h * D) - f.value(Q - h * D)) / (2 * h)
     assert np.vdot(f.value_and_factor_gradient(Q)[1], D) == pytest.approx(numeric, rel=1e-6)
+
+
+@WIDE_AND_TALL
+def test_descent_in_other_coordinates_is_that_of_the_objective(rows, width):
+    f, _, _ = problem(rows, width)
+    rng = np.random.default_rng(1)
+    Q = rng.normal(size=(width, 3))
+    descent = f.rescaled(Q)
+    first = descent.factor(descent.start)
+    kept = Q if width < rows else f._decomposed[1] @ f._decomposed[1].T @ Q  # what no row has is left out
+    np.testing.assert_allclose(first @ first.T, kept @ kept.T, atol=1e-9)
+    value, gradient = descent.value_and_gradient(descent.start)
+    assert value == pytest.approx(f.value(first), rel=1e-12)
+    D, h = rng.normal(size=descent.start.shape), 1e-6
+    numeric = (
+        f.value(descent.factor(descent.start + h * D)) - f.value(descent.factor(descent.start - h * D))
+    ) / (2 * h)
+    assert np.vdot(gradient, D) == pytest.approx(numeric, rel=1e-5)
+
+
+def test_rows_without_rank_have_other_coordinates_too():
+    X = np.outer(np.arange(5.0), [1.0, 2.0, 0.0])
+    f = SimilarityObjective(X, X @ X.T, trace_penalty=0.1)
+    descent = f.rescaled(np.eye(3))
+    value, gradient = descent.value_and_gradient(descent.start)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+    assert value == pytest.approx(f.value(descent.factor(descent.start)))
+
+
+def test_sparse_rows_are_never_decomposed():
+    X = sparse.csr_matrix(np.eye(4))
+    assert "rescaled" not in SimilarityObjective(X, np.eye(4)).provides
+    assert "rescaled" in SimilarityObjective(np.eye(4), np.eye(4)).provides
 
 
 def gram():

@@ -87,6 +87,25 @@ def test_the_closed_form():
     np.testing.assert_allclose(Q @ Q.T, best, atol=1e-4)
 
 
+def test_features_of_very_different_size_take_no_longer():
+    """The curvature varies by a factor of 10 to the power 8; descent over the factor itself takes 100 times longer."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12)) * np.logspace(0, 2, 12)
+    f = SimilarityObjective(X, X @ X.T, trace_penalty=0.1)
+    Q, result = solved(f, tol=1e-6)
+    assert result.stop_reason == "tolerance"
+    assert result.n_evaluations < 2000 * f.n_terms
+    np.testing.assert_allclose(X @ Q @ Q.T @ X.T, X @ X.T, atol=0.01 * np.abs(X @ X.T).max())
+
+
+def test_descent_ends_soon_if_the_new_columns_are_nearly_right():
+    """Eigenvectors of the first gradient are columns of the solution; descent to rounding takes 640 evaluations."""
+    f, _, _ = similarities(rows=250, width=50, penalty=0.5 / 250**2)
+    _, result = solved(f, tol=1e-3)
+    assert result.stop_reason == "tolerance"
+    assert result.n_evaluations < 550 * f.n_terms
+
+
 @pytest.mark.parametrize("rank", [1, 3, 6])
 def test_a_planted_rank_is_found(rank):
     f, _, root = similarities(rows=100, rank=rank, penalty=1e-4)
@@ -260,6 +279,25 @@ def test_the_search_over_two_weights(seed):
     best, residual = nnls(A, t)
     assert value == pytest.approx(residual**2 + 1, rel=1e-8)
     np.testing.assert_allclose([a, b], best, atol=1e-6)
+
+
+def test_a_weak_penalty_does_not_lengthen_the_search_for_weights():
+    margins, other, count = np.linspace(0.5, 2, 50), np.linspace(-0.2, 1, 50), 0
+
+    def plane(a, b):  # logistic losses: limits are a million times the weights that matter
+        nonlocal count
+        count += 1
+        z = margins * a + other * b
+        slopes = -1 / (1 + np.exp(z))
+        loss = np.logaddexp(0, -z).sum() + 1e-6 * (a + b)
+        return float(loss), float(slopes @ margins + 1e-6), float(slopes @ other + 1e-6)
+
+    a, b, value = lowest_on(plane, (1.0, 1.0), 50 * np.log(2) / 1e-6)
+    assert count < 60
+    assert b == 0
+    assert value == pytest.approx(
+        min(plane(a * share, 0)[0] for share in np.linspace(0.9, 1.1, 41)), rel=1e-6
+    )
 
 
 # -- manners ----------------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def test_new_items_are_ranked_among_themselves_by_their_features():
 
 
 def test_bad_questions_are_one_sentence():
-    with refused("map", "xyz@5"):
+    with refused("map", "xyz@5", parameter="measure"):
         of("pairs", measure="xyz@5")
     with refused(parameter="by"):
         of("rows")
@@ -108,6 +108,8 @@ def test_features_join_the_inputs_of_their_side():
     cold = first_settings(of("right", False, (None, tables(R)[1])))
     assert all("features" in settings["inputs"][1] for settings in cold)
     assert any(settings["inputs"][1] == "features" for settings in cold)
+    # by least squares, too: ridge regression of low rank
+    assert any(settings["inputs"][1] == "features" and settings["loss"] == "square" for settings in cold)
 
 
 def search_of(monkeypatch, score, seconds):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-import nearer
-from nearer.errors import InputError
-from nearer.losses import HingeLoss
-from tests.towers.problems import QUICK, split
+import nearer  # noqa: E402
+from nearer.errors import InputError  # noqa: E402
+from nearer.losses import HingeLoss  # noqa: E402
+from tests.towers.problems import QUICK, split  # noqa: E402
 
 
 def fit(R=None, left=None, right=None, weights=None, imputed=None, **settings):
@@ -43,9 +43,13 @@ CASES = {
     "weights": (lambda: fit(weights=np.ones(3)), "left_weights", "120"),
     "imputed": (lambda: fit(imputed=(np.ones((120, 2)), np.ones((60, 3)))), "imputed", "columns"),
     "hidden": (lambda: fit(hidden=(0,)), "hidden", "0"),
+    "one width": (lambda: fit(hidden=64), "hidden", "(256, 256)"),
+    "modules that are none": (lambda: fit(modules=(1, 2)), "modules", "torch.nn.Module"),
+    "one module": (lambda: fit(modules=torch.nn.Linear(1, 1)), "modules", "pair"),
+    "row that is named": (lambda: fit().recommend([0, 120]), "rows", "not 120"),
     "row out of range": (lambda: fit().recommend([120]), "rows", "119"),
     "unknown name": (lambda: fit().recommend(["ann"]), "rows", "ann"),
-    "no such features": (lambda: fit().embed_left(features=np.ones((1, 2))), "features", "no features"),
+    "no such features": (lambda: fit().embed_left(features=np.ones((1, 2))), "features", "left out"),
     "history too wide": (lambda: fit().embed_left(history=sparse.csr_matrix((1, 61))), "R", "61 columns"),
     "ending": (lambda: fit().export("embeddings.txt"), "path", ".npz"),
     "time": (lambda: nearer.TwoTower().search(split()[0], seconds=-1), "seconds", "-1"),
@@ -65,7 +69,7 @@ def test_new_entities_need_what_the_tower_sees():
     model = nearer.TwoTower(**{**QUICK, "max_epochs": 2}).fit(
         split()[0], right=np.random.default_rng(0).random((60, 2))
     )
-    with pytest.raises(InputError, match="pass those"):
+    with pytest.raises(InputError, match="must be passed: the right tower sees features"):
         model.embed_right(history=sparse.csr_matrix((1, 120)))
     with pytest.raises(InputError, match="5 columns"):
         model.embed_right(features=np.ones((1, 5)))

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import nearer  # noqa: E402
+from nearer._utils.group import ALONE  # noqa: E402
 from nearer.solvers import Budget, Run  # noqa: E402
 from nearer.towers import fitting, starts  # noqa: E402
 from nearer.towers.assembly import Side  # noqa: E402
@@ -55,7 +56,7 @@ def no_stretch(monkeypatch):
 
 def test_towers_of_ids_start_at_the_solution_itself(no_stretch):
     objective, _, (x, stopped), (_, _, data, settings, run, _) = started(inputs=("ids", "ids"))
-    (P, Q), _ = starts._embeddings(data, settings, run, np.random.default_rng(1))
+    (P, Q), _ = starts._embeddings(data, settings, run, np.random.default_rng(1), ALONE)
     for found, wanted in zip(objective.embeddings(x), (P, Q), strict=True):
         assert np.allclose(found, wanted, atol=1e-12)
     assert stopped is None
@@ -64,7 +65,7 @@ def test_towers_of_ids_start_at_the_solution_itself(no_stretch):
 def test_ids_take_what_other_inputs_leave(no_stretch):
     inputs = ("ids+features+history", "ids")
     objective, _, (x, _), (_, _, data, settings, run, _) = started(inputs=inputs)
-    (P, _), _ = starts._embeddings(data, settings, run, np.random.default_rng(1))
+    (P, _), _ = starts._embeddings(data, settings, run, np.random.default_rng(1), ALONE)
     assert np.allclose(objective.embeddings(x)[0], P, atol=1e-12)
     history = objective.left.linear_part(x[: objective.left.n_parameters], 2)
     assert float(history.abs().max()) > 0.01  # not all is left to the ids
@@ -74,7 +75,7 @@ def test_a_history_follows_as_well_as_a_regression_can(no_stretch):
     objective, _, (x, _), (_, _, data, settings, run, _) = started(inputs=("history", "ids"))
     (P, Q), _ = (
         tuple(part.numpy() for part in found) if found else found
-        for found in starts._embeddings(data, settings, run, np.random.default_rng(1))
+        for found in starts._embeddings(data, settings, run, np.random.default_rng(1), ALONE)
     )
     lengths = np.sqrt(np.maximum(np.diff(data.pairs.indptr), 1))
     X = np.hstack([data.pairs.sign() @ Q / lengths[:, None], np.ones((len(P), 1))])
@@ -149,7 +150,7 @@ def test_the_square_loss_needs_no_other_weights():
 
 def test_settings_of_the_fit_reach_the_start():
     _, _, _, (_, _, data, settings, run, _) = started()
-    (P, _), _ = starts._embeddings(data, settings, run, np.random.default_rng(1))
+    (P, _), _ = starts._embeddings(data, settings, run, np.random.default_rng(1), ALONE)
     heavy = replace(settings, penalty=replace(settings.penalty, l2=50.0))
-    (small, _), _ = starts._embeddings(data, heavy, run, np.random.default_rng(1))
+    (small, _), _ = starts._embeddings(data, heavy, run, np.random.default_rng(1), ALONE)
     assert float(small.norm()) < 0.5 * float(P.norm())

@@ -108,6 +108,12 @@ def test_a_single_run_has_no_stages():
     assert "50%" in text
 
 
+def test_a_score_on_held_out_data_is_shown_beside_the_objective():
+    text = shown(Progress(fraction=0.5, objective=0.125, columns={"score": 0.25, "rank": 3}))
+    assert "objective 0.125  held-out score 0.25" in text
+    assert "score" not in shown(Progress(fraction=0.5, objective=0.125))
+
+
 def test_a_file_name_is_no_markup():
     assert "[red].csv: fitting" in shown(progress(0.5), about="[red].csv")
 

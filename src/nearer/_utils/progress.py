@@ -1,12 +1,13 @@
-"""Progress bars on stderr: what a fit is doing, its objective and, if it can be known, the time left."""
+"""Progress bars on stderr: what a fit is doing, its objective, its held-out score and, if known, the time left."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from nearer._utils.group import own_rank
 from nearer._utils.text import counted, readable_seconds
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class FitRecord(Protocol):
     def fraction(self) -> float: ...
     @property
     def objective(self) -> float: ...
+    @property
+    def columns(self) -> Mapping[str, float]: ...
 
 
 class FitEnd(Protocol):
@@ -71,7 +74,8 @@ def progress_bar(
     max_seconds : float, optional
         The budget of the fit; the time left does not exceed it.
     console : rich Console, optional
-        Where to draw; stderr by default. If that is not a terminal, only the last state is written.
+        Where to draw; stderr by default, for the first of several processes. If that is not a terminal, only the last
+        state is written.
     keep : bool
         Leave the finished bar on the screen; otherwise it disappears.
 
@@ -93,7 +97,7 @@ def progress_bar(
 
     from nearer._utils.runtime import compiling
 
-    console = Console(stderr=True) if console is None else console
+    console = Console(stderr=True, quiet=own_rank() > 0) if console is None else console
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
@@ -126,6 +130,8 @@ class Drawing:
         share = (part - 1 + progress.fraction) / parts
         left = self._clock.left(stage, share)
         self._objective = f"objective {progress.objective:.4g}"
+        if "score" in progress.columns:  # on held-out data
+            self._objective += f"  held-out score {progress.columns['score']:.4g}"
         status = (
             self._objective if left is None else f"{self._objective}  up to {readable_seconds(left)} left"
         )

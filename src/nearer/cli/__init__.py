@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from nearer._utils.group import own_rank
 from nearer.cli._help import examples
 from nearer.cli._output import INTERRUPTED, complain
 from nearer.cli._wording import in_options
@@ -31,11 +32,11 @@ from nearer.cli.plot import plot
 from nearer.cli.predict import predict
 from nearer.cli.recommend import recommend
 from nearer.cli.simulate import simulate
-from nearer.errors import InputError
+from nearer.errors import InputError, LostProcessError
 
 __all__ = ["app", "main"]
 
-BAD_INPUT = 2
+LOST, BAD_INPUT = 1, 2
 BROKEN_PIPE = 141  # 128 + SIGPIPE, what a shell reports for `yes | head`
 
 
@@ -56,7 +57,7 @@ class Commands(TyperGroup):
                 result = super().invoke(ctx)
             sys.stdout.flush()  # a reader that has gone away is noticed here, not while Python shuts down
             return result
-        except InputError as error:
+        except (InputError, LostProcessError) as error:
             raise type(error)(in_options(error, self._options(ctx))) from error
         except KeyboardInterrupt:
             complain("interrupted, nothing was written")
@@ -71,7 +72,7 @@ class Commands(TyperGroup):
         shown: set[str] = set()  # a file that is read twice leads to the same warning twice
 
         def show(message: Warning | str, *_: Any, **__: Any) -> None:
-            if str(message) not in shown:
+            if str(message) not in shown and not own_rank():  # all processes warn of the same
                 shown.add(str(message))
                 complain(in_options(message, self._options(ctx)))
 
@@ -95,7 +96,7 @@ def _exit_code(run: Callable[[], Any]) -> int:
             raise
         if message:
             complain(message)
-        return BAD_INPUT
+        return LOST if isinstance(error, LostProcessError) else BAD_INPUT
     return code if isinstance(code, int) else 0
 
 
@@ -111,7 +112,7 @@ def sentence(error: Exception) -> str | None:
         return reason if error.filename is None else f"{_name(error.filename)}: {reason}"
     if isinstance(error, MemoryError):
         return f"out of memory ({error})" if str(error) else "out of memory"
-    if isinstance(error, ValueError):
+    if isinstance(error, ValueError | LostProcessError):
         return str(error) or None
     if isinstance(error, ModuleNotFoundError) and "run: pip install" in str(error):
         return str(error)  # an extra that was not installed
@@ -159,7 +160,8 @@ def _root(
 ) -> None:
     """Learn similarity from comparisons: "A is nearer to B than to C".
 
-    Exit codes: 0 done, 2 input that cannot be used (one sentence on stderr), 130 interrupted with ctrl-C.
+    Exit codes: 0 done, 2 input that cannot be used (one sentence on stderr), 1 another process of the same fit was
+    lost, 130 interrupted with ctrl-C.
     """
 
 

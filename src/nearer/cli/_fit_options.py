@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 else:  # type checkers know no enumerations that are made at run time
     ModelKind = StrEnum("ModelKind", [(model, model) for model in BY_MODEL])
 #: options that name a file to read
-INPUT_FILES = ("left_features", "right_features")
+INPUT_FILES = ("left_features", "right_features", "features")
 DEFAULT_MODEL = ModelKind("embedding")
 
 
 class LossName(StrEnum):
-    """The names of `nearer.losses.LOSSES`, which would take a second to import, "auto", and the losses of towers."""
+    """The names of `nearer.losses.LOSSES`, which would take a second to import, "auto", and losses of other models."""
 
     gnmds = "gnmds"
     ckl = "ckl"
@@ -32,6 +32,8 @@ class LossName(StrEnum):
     auto = "auto"
     logistic = "logistic"
     square = "square"
+    smooth_hinge = "smooth-hinge"
+    squared_hinge = "squared-hinge"
 
 
 class EffortName(StrEnum):
@@ -67,6 +69,14 @@ class SolverName(StrEnum):
     sg = "sg"
 
 
+class GraphName(StrEnum):
+    """The kinds of graphs of `nearer.LinkPredictor`."""
+
+    bipartite = "bipartite"
+    undirected = "undirected"
+    directed = "directed"
+
+
 class UpdateName(StrEnum):
     """The updates of `nearer.OnlineKernel`."""
 
@@ -89,13 +99,16 @@ _towers = partial(typer.Option, rich_help_panel="Towers (--model towers)", show_
 _both = partial(typer.Option, rich_help_panel="Embeddings and towers")
 _kernels = partial(typer.Option, rich_help_panel="Kernels")
 _online = partial(typer.Option, rich_help_panel="Online learning (--model online)")
+_spaces = partial(typer.Option, rich_help_panel="Labels, metrics, tags and links", show_default=False)
 
 WhichModel = Annotated[
     ModelKind,
     typer.Option(
         "--model",
         help="embedding: points; kernel: a kernel of any rank; online: such a kernel, learned one answer at a time; "
-        "towers: users and items, or any other two sets, from a file of pairs.",
+        "towers: users and items, or any other two sets, from a file of pairs; multilabel: the labels of rows; metric: "
+        "distances of rows of features; tags: which tags users give to items; links: which objects are linked, from a "
+        "file of pairs.",
     ),
 ]
 WhichLoss = Annotated[
@@ -103,9 +116,9 @@ WhichLoss = Annotated[
     typer.Option(
         "--loss",
         metavar="<loss>",
-        show_default="auto, ste for a kernel, logistic for towers",
-        help=f"{', '.join(LossName)}. The last two are for towers; auto chooses on held-out answers. Not for online "
-        "kernels.",
+        show_default="auto, ste for a kernel, logistic for towers and tags, smooth-hinge for labels, metrics and links",
+        help=f"{', '.join(LossName)}. logistic and square are for towers, all from logistic on for labels, metrics, "
+        "tags and links; auto chooses on held-out answers. Not for online kernels.",
     ),
 ]
 WhichSolver = Annotated[
@@ -151,7 +164,8 @@ Rank = Annotated[
         "--rank",
         min=1,
         show_default="free",
-        help="Largest rank of the kernel; with a small one, online kernels can hold millions of objects.",
+        help="Largest rank of the kernel; with a small one, online kernels can hold millions of objects. For labels, "
+        "metrics, tags and links: most dimensions.",
     ),
 ]
 WhichUpdate = Annotated[UpdateName, _online("--update", help="Rule for how far one answer moves the kernel.")]
@@ -199,11 +213,18 @@ Validation = Annotated[
     ),
 ]
 Device = Annotated[str | None, _towers("--device", help="Where to compute: cpu (default) or cuda.")]
+Checkpoint = Annotated[
+    Path | None,
+    _towers(
+        "--checkpoint",
+        help="Write the state of the fit to this npz file once per minute; the same command continues from it.",
+    ),
+]
 LeftFeatures = Annotated[
     Path | None,
     _towers(
         "--left-features",
-        help="Features of the users: csv, tsv or parquet with names in the first column. Text becomes categories.",
+        help="Features of the users, also for links: a table with names in the first column. Text becomes categories.",
     ),
 ]
 RightFeatures = Annotated[
@@ -215,6 +236,43 @@ Search = Annotated[
         "--search",
         metavar="<seconds>",
         help="Choose inputs, widths, omega, l2 and epochs on held-out pairs within this time.",
+    ),
+]
+Beta = Annotated[
+    str | None,
+    _spaces(
+        "--beta",
+        help="Strength of the trace, which keeps the number of dimensions low; auto, the default, chooses it on "
+        "held-out rows.",
+    ),
+]
+WhichThreshold = Annotated[
+    str | None,
+    _spaces(
+        "--threshold",
+        help="What predictions of several labels are best for: micro-f1 (default), macro-f1 or hamming; or the cut "
+        "itself, such as 0.",
+    ),
+]
+Neighbors = Annotated[
+    int | None,
+    _spaces(
+        "--neighbors", min=1, help="Rows of its own label that each row should have nearby; 3 by default."
+    ),
+]
+WhichGraph = Annotated[
+    GraphName | None,
+    _spaces(
+        "--graph",
+        help="Links are between two sets (bipartite, the default), or within one set: undirected or directed.",
+    ),
+]
+Negatives = Annotated[
+    str | None,
+    _spaces(
+        "--negatives",
+        metavar="<number>",
+        help="Pairs without a link per link to learn from, or all; by default, all up to 200,000 pairs, else 5.",
     ),
 ]
 MaxEpochs = Annotated[

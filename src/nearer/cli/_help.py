@@ -18,15 +18,22 @@ EXAMPLES = {
         "nearer fit more-answers.csv --start online.nearer",
         "nearer fit clicks.csv --model towers --max-epochs 200 --out towers.nearer",
         "nearer fit ratings.csv --model towers --ids names --at-least 4 --hidden none --out towers.nearer",
+        "nearer fit songs.csv --model multilabel --labels happy,sad --ignore song,moods --out moods.nearer",
+        "nearer fit cups.csv --model metric --labels kind --ignore cup --out metric.nearer",
+        "nearer fit tastings.csv --model metric --features cups.csv --out metric.nearer",
+        "nearer fit posts.csv --model tags --beta 1 --out tags.nearer",
+        "nearer fit friends.csv --model links --graph undirected --beta 5 --out links.nearer",
     ],
     "evaluate": [
         "nearer evaluate model.nearer answers.csv",
         "nearer evaluate model.nearer answers.csv --json",
         "nearer evaluate towers.nearer clicks-later.csv",
+        "nearer evaluate moods.nearer songs.csv",
     ],
     "recommend": [
         "nearer recommend towers.nearer --k 10 --out top.csv",
         "nearer recommend towers.nearer --rows names.txt --include-seen",
+        "nearer recommend tags.nearer --rows pairs.csv --k 5 --out tags.csv",
     ],
     "export": [
         "nearer export towers.nearer embeddings.parquet",
@@ -35,6 +42,8 @@ EXAMPLES = {
     "predict": [
         "nearer predict model.nearer questions.csv",
         "nearer predict model.nearer questions.csv --out predictions.csv",
+        "nearer predict moods.nearer songs.csv --out moods.csv",
+        "nearer predict links.nearer later.csv",
     ],
     "plot": [
         "nearer plot model.nearer --out map.png",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nearer.errors import InputError
+from nearer.errors import InputError, Suggestion
 from nearer.registry import BY_MODEL, Registration
 
 if TYPE_CHECKING:
@@ -53,9 +53,13 @@ class Repeated(StrEnum):
     sum = "sum"
     last = "last"
     refuse = "refuse"
+    merge = "merge"
 
 
-_pairs = partial(typer.Option, rich_help_panel="Reading pairs (towers)", show_default=False)
+_pairs = partial(
+    typer.Option, rich_help_panel="Reading pairs and posts (towers, links, tags)", show_default=False
+)
+_rows = partial(typer.Option, rich_help_panel="Reading rows (labels, metrics)", show_default=False)
 _reading = partial(typer.Option, rich_help_panel="Reading", show_default=False)
 AnswersFile = Annotated[
     Path,
@@ -64,7 +68,8 @@ AnswersFile = Annotated[
         show_default=False,
         help="csv, tsv, parquet, jsonl or npz. Columns: anchor, near, far; near_a, near_b, far_a, far_b; "
         "anchor, a, b, response; a, b, odd; or a, b, c, odd. Objects are indices from 0, or names. "
-        "For towers: user, item and the like, with a weight or rating and a time if there are any.",
+        "For towers and links: user, item and the like, with a weight or rating and a time if there are any. "
+        "For labels and metrics: a row of features each, and labels. For tags: user, item, tag.",
     ),
 ]
 ModelFile = Annotated[
@@ -143,10 +148,48 @@ WhatIds = Annotated[
 ]
 RepeatedPairs = Annotated[
     Repeated | None,
-    _pairs("--duplicates", help="A pair given again: add its weights, keep the latest, or refuse the file."),
+    _pairs(
+        "--duplicates",
+        help="A pair given again: add its weights, keep the latest, or refuse the file. For tags: merge or refuse.",
+    ),
 ]
 AtLeast = Annotated[
     float | None, _pairs("--at-least", help="Keep only pairs with this weight or rating; each counts once.")
+]
+UserColumn = Annotated[
+    str | None, _pairs("--user", metavar="<column>", help="Column of the users of posts, or its position.")
+]
+ItemColumn = Annotated[
+    str | None, _pairs("--item", metavar="<column>", help="Column of the items of posts, or its position.")
+]
+TagColumn = Annotated[
+    str | None, _pairs("--tag", metavar="<column>", help="Column of the tags of posts, or its position.")
+]
+LabelsIn = Annotated[
+    str | None,
+    _rows(
+        "--labels",
+        metavar="<columns>",
+        help="Columns of labels: one with the label of each row, or several with 0 and 1, such as 'sad,happy,mood_*'.",
+    ),
+]
+Separator = Annotated[
+    str | None,
+    _rows(
+        "--separator",
+        metavar="<text>",
+        help="What stands between several labels in a cell; '' if each cell holds one.",
+    ),
+]
+Ignore = Annotated[
+    str | None, _rows("--ignore", metavar="<columns>", help="Columns that are neither features nor labels.")
+]
+FeaturesIn = Annotated[
+    Path | None,
+    _rows(
+        "--features",
+        help="Features in a file of their own, with names or indices in the first column. Text becomes categories.",
+    ),
 ]
 
 
@@ -193,6 +236,15 @@ def own_command(row: Registration, command: str) -> Callable[..., None] | None:
         return None
     found: Callable[..., None] | None = getattr(import_module(f"nearer.cli.{row.cli}"), command, None)
     return found
+
+
+def column_of(text: str | None) -> str | int | None:
+    """Return the name of a column, or its position, from the text of an option.
+
+    >>> column_of("2"), column_of("city")
+    (2, 'city')
+    """
+    return int(text) if text is not None and text.isdecimal() else text
 
 
 def parse_columns(text: str | None) -> dict[str, str | int] | None:
@@ -254,3 +306,14 @@ def read_answers(
         invalid=invalid.value,
         **about,
     )
+
+
+def split_of(data: Any, share: float | None, seed: int, path: Path) -> tuple[Any, Any | None]:
+    """Divide answers, pairs or posts of a file into what to learn from and what to hold out; None for nothing."""
+    if share == 0:
+        return data, None
+    try:
+        return data.split(share, random_state=seed)
+    except InputError as error:
+        remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
+        raise error.within(path).but(remedy=remedy) from None

@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from nearer._utils.files import destination, is_stdout, replacing
+from nearer._utils.group import own_rank
 from nearer._utils.text import counted
 from nearer.errors import InputError
 
@@ -21,8 +22,9 @@ INTERRUPTED = 130  # the exit code after ctrl-C: 128 + SIGINT
 
 
 def complain(message: str) -> None:
-    """Print one sentence on stderr."""
-    print(f"nearer: {' '.join(message.split())}", file=sys.stderr)
+    """Print one sentence on stderr; of several processes, all but the first say who they are."""
+    process = f" (process {own_rank()})" if own_rank() else ""
+    print(f"nearer{process}: {' '.join(message.split())}", file=sys.stderr, flush=True)
 
 
 def show(facts: Mapping[str, Any], lines: Iterable[tuple[str, str]], *, as_json: bool) -> None:

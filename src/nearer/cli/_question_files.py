@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer.cli._loading import about_model, check_kind, read_about
+from nearer.cli._row_files import typed_table
 from nearer.comparisons.files.columns import QUADRUPLET, TRIPLET, Layout, layout_of
 from nearer.errors import InputError, Place
 
@@ -49,8 +50,7 @@ def read_questions(
     with reading(path):
         if kind == "csv":
             return _read_text(path, estimator, columns, header, first_index)
-        table = _read_parquet(path) if kind == "parquet" else _read_jsonl(path)
-        return _from_table(path, table, estimator, columns, first_index)
+        return _from_table(path, typed_table(path, kind), estimator, columns, first_index)
 
 
 def shown_columns(header: Sequence[str]) -> dict[str, str | int] | None:
@@ -156,29 +156,6 @@ def _from_table(
             raise error.but(place=replace(error.place or Place(), file=str(path))) from None
 
     return QuestionTable(table, read_about(estimator, path, read), _options(layout))
-
-
-def _read_parquet(path: Path) -> pa.Table:
-    from pyarrow import parquet
-
-    from nearer.comparisons.files.parquet import check_expansion
-
-    with parquet.ParquetFile(path) as file:
-        check_expansion(file.metadata, path)
-        table = file.read(use_threads=False)
-    table.validate(full=True)
-    return table
-
-
-def _read_jsonl(path: Path) -> pa.Table:
-    from pyarrow import json
-
-    from nearer.comparisons.files.opening import arrow_memory, open_bytes
-
-    with open_bytes(path) as stream:
-        table = json.read_json(arrow_memory(stream.read()))
-    table.validate(full=True)
-    return table
 
 
 def _asked(layout: Layout, path: Path) -> Layout:

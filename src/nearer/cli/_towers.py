@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nearer._utils.group import own_rank
 from nearer._utils.text import counted
-from nearer.cli._options import refuse_idle, typed_options
-from nearer.cli._output import INTERRUPTED, complain, number_or_name, show
-from nearer.errors import InputError, Suggestion
-from nearer.registry import BY_MODEL
+from nearer.cli._options import refuse_idle, split_of
+from nearer.cli._output import show
+from nearer.cli._own_fits import (
+    Facts,
+    Lines,
+    facts_of_result,
+    learn,
+    save_and_show,
+    time_line,
+    typed_estimator,
+)
+from nearer.cli._pair_files import features_of_sides, read_new_pairs, read_pairs
+from nearer.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,41 +40,32 @@ _SEARCHED = ("hidden", "inputs", "max_seconds", "validation")
 
 def fit(context: typer.Context, out: Path) -> None:
     """Fit towers to the pairs of a file, save them, and print how well they rank held-out pairs."""
-    from nearer.saving import save
-
     given = context.params
-    path = given["answers"]
-    searched = given["search"] is not None
+    path, seconds = given["answers"], given["search"]
+    searched = seconds is not None
     refuse_idle(context, (searched, _SEARCHED, "is chosen by --search: leave one of the two out"))
-    estimator = new_towers(context)
-    pairs = read_pairs(path, given)
-    features = _features(given, pairs)
-    train, test = _parts(pairs, path, given["test_size"], given["seed"])
-    _learn(estimator, train, features, path, given["search"])
-    save(estimator, out)
-    interrupted = estimator.result_.stop_reason == "interrupted"
-    holds = "the best model so far" if interrupted else "the model"
-    try:
-        facts = _facts(estimator, pairs, train, test) | {"seed": given["seed"], "model": out}
-        show(facts, _lines(facts, estimator), as_json=given["as_json"])
-    except KeyboardInterrupt:
-        interrupted = True
-    if interrupted:
-        complain(f"interrupted, {holds} was written to {out}")
-        raise typer.Exit(INTERRUPTED)
+    estimator = typed_estimator(context, _value)
+    pairs = read_pairs(path, given, shared=True)
+    if "features" in (given["inputs"] or "") and given["left_features"] == given["right_features"] is None:
+        raise InputError("--inputs asks for features: give them with --left-features or --right-features")
+    features = features_of_sides(given, pairs)
+    share = _HELD_OUT if given["test_size"] is None else given["test_size"]
+    train, test = split_of(pairs, share, given["seed"], path)
 
+    def work() -> None:
+        if seconds is None:
+            estimator.fit(train, *features)
+        else:
+            estimator.search(train, *features, seconds=seconds)
 
-def new_towers(context: typer.Context) -> TwoTower:
-    """Return towers with the options that were typed; the others keep the defaults of the estimator."""
-    from nearer.towers.two_tower import TwoTower
+    def about() -> tuple[Facts, Lines]:
+        facts = _facts(estimator, pairs, train, test)
+        return facts, _lines(facts, estimator)
 
-    typed = typed_options(context)
-    given = {
-        name: _value(option, context.params[option])
-        for name, option in BY_MODEL["towers"].options.items()
-        if option in typed
-    }
-    return TwoTower(random_state=context.params["seed"], **given)
+    learn(estimator, work, path, ["R"], seconds if searched else estimator.max_seconds)
+    estimator.set_params(checkpoint=None)  # a saved model holds no files
+    if own_rank() == 0:  # of several processes, the first writes and prints
+        save_and_show(context, estimator, out, about)
 
 
 def _value(option: str, value: Any) -> Any:
@@ -75,7 +75,7 @@ def _value(option: str, value: Any) -> Any:
     if option == "inputs":
         sides = tuple(side.strip() for side in value.split(","))
         return sides if len(sides) > 1 else sides[0]
-    return number_or_name(str(value)) if isinstance(value, str) else value
+    return str(value) if isinstance(value, Path) else value
 
 
 def hidden_widths(text: str) -> tuple[int, ...]:
@@ -92,100 +92,12 @@ def hidden_widths(text: str) -> tuple[int, ...]:
     return tuple(int(width) for width in widths)
 
 
-def read_pairs(path: Path, given: dict[str, Any], **about: Any) -> Interactions:
-    """Return the pairs of a file; `about` holds the names and numbers that a model knows."""
-    from nearer.interactions import Interactions
-
-    columns: dict[str, Any] = {
-        role: _column(given[option])
-        for role, option in (
-            ("left", "left"),
-            ("right", "right"),
-            ("weight", "weight"),
-            ("time", "time_column"),
-        )
-    }
-    chosen = {name: None if given[name] is None else given[name].value for name in ("ids", "duplicates")}
-    pairs = Interactions.read(
-        path,
-        header=given["header"],
-        at_least=given["at_least"],
-        invalid=given["invalid"].value,
-        **columns,
-        **{**about, **{name: value for name, value in chosen.items() if value is not None}},
-    )
-    if not len(pairs):
-        raise InputError(f"{path}: no pairs are left: check what was left out")
-    return pairs
-
-
-def _column(text: str | None) -> str | int | None:
-    return int(text) if text is not None and text.isdecimal() else text
-
-
-def _parts(
-    pairs: Interactions, path: Path, share: float | None, seed: int
-) -> tuple[Interactions, Interactions | None]:
-    share = _HELD_OUT if share is None else share
-    if share == 0:
-        return pairs, None
-    try:
-        return pairs.split(share, random_state=seed)
-    except InputError as error:
-        remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
-        raise error.within(path).but(remedy=remedy) from None
-
-
-def _features(given: dict[str, Any], pairs: Interactions) -> list[np.ndarray | None]:
-    """Return the features of both sides."""
-    from nearer.cli._feature_files import read_features
-
-    paths = given["left_features"], given["right_features"]
-    if paths == (None, None) and "features" in (given["inputs"] or ""):
-        raise InputError("--inputs asks for features: give them with --left-features or --right-features")
-    sides = zip(paths, (pairs.left_names, pairs.right_names), pairs.shape, strict=True)
-    return [None if path is None else read_features(path, names, count) for path, names, count in sides]
-
-
-def _learn(
-    estimator: TwoTower,
-    train: Interactions,
-    features: list[np.ndarray | None],
-    path: Path,
-    seconds: float | None,
-) -> None:
-    """Fit or search, with a progress bar if stderr is a terminal."""
-    from nearer._utils.progress import progress_bar
-
-    def learn() -> None:
-        try:
-            if seconds is None:
-                estimator.fit(train, *features)
-            else:
-                estimator.search(train, *features, seconds=seconds)
-        except InputError as error:
-            # the caller of `fit` has a file, not R
-            raise (error.but(parameter=None).within(path) if error.parameter == "R" else error) from None
-
-    if not sys.stderr.isatty():
-        learn()
-        return
-    limit = estimator.max_seconds if seconds is None else seconds
-    with progress_bar(path.name, max_seconds=limit, keep=False) as bar:
-        # a plain function, which trials of a search can share
-        estimator.set_params(callback=lambda progress: bar(progress))
-        learn()
-        bar.finish_with(estimator.result_)
-    estimator.set_params(callback=None)  # a saved model holds no functions
-
-
 def _facts(
     model: TwoTower, pairs: Interactions, train: Interactions, test: Interactions | None
 ) -> dict[str, Any]:
     """Return what was found, for machines."""
-    names = ("objective", "stop_reason", "n_epochs", "n_evaluations", "seconds", "details")
     facts = {
-        "class": type(model).__name__,
+        **facts_of_result(model),
         "n_left": pairs.n_left,
         "n_right": pairs.n_right,
         "n_components": model.n_components,
@@ -193,7 +105,6 @@ def _facts(
         "n_test": 0 if test is None else len(test),
         "n_dropped": pairs.n_dropped,
         "ignored_columns": list(pairs.ignored_columns),
-        **{name: getattr(model.result_, name) for name in names},
         "scores": None,
         "popularity": None,
     }
@@ -204,8 +115,6 @@ def _facts(
 
 def _lines(facts: dict[str, Any], model: TwoTower) -> list[tuple[str, str]]:
     """Return the same for people."""
-    from nearer._fitting import STOP_REASONS, effort
-
     dropped = f", {counted(facts['n_dropped'], 'row')} left out" if facts["n_dropped"] else ""
     total = counted(facts["n_train"] + facts["n_test"], "pair")
     widths = "-".join(str(width) for width in (*model.hidden, model.n_components))
@@ -216,7 +125,7 @@ def _lines(facts: dict[str, Any], model: TwoTower) -> list[tuple[str, str]]:
         ("columns not used", ", ".join(facts["ignored_columns"])),
         ("search", "" if trials is None else f"best of {counted(len(trials), 'trial')}"),
         ("towers", f"from {inputs}, {widths}, {model.loss} loss, objective {facts['objective']:.4g}"),
-        ("time", f"{effort(model.result_)}: {STOP_REASONS[model.result_.stop_reason]}"),
+        time_line(model),
     ]
     if facts["scores"] is not None:
         lines += [
@@ -227,7 +136,6 @@ def _lines(facts: dict[str, Any], model: TwoTower) -> list[tuple[str, str]]:
             )
         ]
         lines.append(("popularity has", _shown(facts["popularity"], ("map@5", "recall@20"))))
-    lines.append(("model", str(facts["model"])))
     return [line for line in lines if line[1]]
 
 
@@ -257,21 +165,7 @@ def scores_of(model: TwoTower, held_out: csr_matrix) -> tuple[dict[str, np.ndarr
 def evaluate(context: typer.Context, model: TwoTower) -> None:
     """Print how well towers rank the pairs of a file; pairs of the fit do not count."""
     path = context.params["answers"]
-    names = model.left_names_, model.right_names_
-    about: dict[str, Any] = {}
-    for side, known, embedding in zip(
-        ("left", "right"), names, (model.left_embedding_, model.right_embedding_), strict=True
-    ):
-        about |= {f"n_{side}": len(embedding)} if known is None else {f"{side}_names": known}
-    if (names[0] is None) == (names[1] is None) and path.suffix.lower() != ".npz":
-        about["ids"] = "indices" if names[0] is None else "names"
-    pairs = read_pairs(path, context.params, **about)
-    held_out = pairs.csr()
-    held_out = held_out - held_out.multiply(model._seen_matrix())
-    held_out.eliminate_zeros()
-    n_known = len(pairs) - held_out.nnz
-    if not held_out.nnz:
-        raise InputError(f"{path}: the fit has seen all of these pairs: give pairs that it did not see")
+    pairs, held_out, n_known = read_new_pairs(path, context.params, model)
     ours, theirs = scores_of(model, held_out)
     means, popular = _means(ours), _means(theirs)
     n_left = len(ours["map@5"])

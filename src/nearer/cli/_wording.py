@@ -19,7 +19,7 @@ _RENAMED = {
 #: settings of the commands that read any table, and what stands for a value to fill in
 _READING = frozenset(("columns", "codes", "coding", "zero", "first_index", "invalid", "header"))
 _TO_FILL_IN = {
-    **dict.fromkeys(("columns", "left", "right", "weight", "time"), "COLUMN"),
+    **dict.fromkeys(("columns", "left", "right", "user", "item", "tag", "weight", "time"), "COLUMN"),
     **{"codes": "CODE", "at_least": "NUMBER"},
 }
 

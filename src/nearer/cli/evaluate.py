@@ -36,9 +36,15 @@ def evaluate(
     ids: options.WhatIds = None,
     duplicates: options.RepeatedPairs = None,
     at_least: options.AtLeast = None,
+    user: options.UserColumn = None,
+    item: options.ItemColumn = None,
+    tag: options.TagColumn = None,
+    labels: options.LabelsIn = None,
+    separator: options.Separator = None,
+    features: options.FeaturesIn = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Score a saved model: the fraction of answers it predicts correctly, or how well towers rank held-out pairs."""
+    """Score a saved model: the share of answers that it predicts, or how well it finds labels, pairs or tags."""
     from nearer._fitting import warn_of_chance
 
     estimator, row = load_for(model, "evaluate")

@@ -28,7 +28,7 @@ from nearer.cli._output import (
     percent,
     show,
 )
-from nearer.errors import InputError, Suggestion
+from nearer.errors import InputError
 from nearer.registry import BY_MODEL, estimator_class
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def fit(
             "--test-size",
             min=0.0,
             max=0.9,
-            show_default=f"{_HELD_OUT}, 0.1 for towers, 0 with --start",
+            show_default=f"{_HELD_OUT}, 0.1 for towers, a post per user for tags, 0 with --start",
             help="Share held out for the score; 0 fits to all.",
         ),
     ] = None,
@@ -91,9 +91,15 @@ def fit(
     inputs: settings.Inputs = None,
     validation: settings.Validation = None,
     device: settings.Device = None,
+    checkpoint: settings.Checkpoint = None,
     left_features: settings.LeftFeatures = None,
     right_features: settings.RightFeatures = None,
     search: settings.Search = None,
+    beta: settings.Beta = None,
+    threshold: settings.WhichThreshold = None,
+    neighbors: settings.Neighbors = None,
+    graph: settings.WhichGraph = None,
+    negatives: settings.Negatives = None,
     max_epochs: settings.MaxEpochs = None,
     max_seconds: settings.MaxSeconds = None,
     tol: settings.Tol = 1e-3,
@@ -111,11 +117,18 @@ def fit(
     ids: options.WhatIds = None,
     duplicates: options.RepeatedPairs = None,
     at_least: options.AtLeast = None,
+    user: options.UserColumn = None,
+    item: options.ItemColumn = None,
+    tag: options.TagColumn = None,
+    labels: options.LabelsIn = None,
+    separator: options.Separator = None,
+    ignore: options.Ignore = None,
+    features: options.FeaturesIn = None,
     force: options.Force = False,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a map or a kernel to answers, or towers to pairs; score it on a held-out part and save it.
+    """Fit a model to answers, pairs, rows or posts; score it on a held-out part and save it.
 
     The model is saved as soon as the fit ends. Ctrl-C ends it early with the best so far (exit code 130).
     """
@@ -219,13 +232,7 @@ def _parts(
 ) -> tuple[Comparisons, Comparisons | None]:
     if not len(comparisons):
         raise InputError(f"{path}: there are no comparisons to fit")
-    if test_size == 0:
-        return comparisons, None
-    try:
-        return comparisons.split(test_size=test_size, random_state=seed)
-    except InputError as error:
-        remedy = [*error.remedy, Suggestion("test_size", 0, "to fit to all of them")]
-        raise error.within(path).but(remedy=remedy) from None
+    return options.split_of(comparisons, test_size, seed, path)
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,28 @@
-"""`nearer recommend`: the best items for each user, from saved towers."""
+"""`nearer recommend`: the best items for each user, from saved towers; other models have their own."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nearer._utils.group import Shares, own_rank, processes
 from nearer._utils.text import counted, plain
 from nearer.cli._loading import load_for
-from nearer.cli._options import AsJson, ModelFile, own_command
-from nearer.cli._output import check_outputs, complain, show, write_all
-from nearer.cli.predict import table_writer
+from nearer.cli._options import (
+    AsJson,
+    ItemColumn,
+    ModelFile,
+    UserColumn,
+    own_command,
+    refuse_options_of_others,
+)
+from nearer.cli._output import check_outputs, complain
+from nearer.cli._ranked_output import entities, ranked_table, show_lists, write_lists
+from nearer.cli._table_output import check_table_name
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,12 +44,19 @@ def recommend(
         typer.Option(
             "--rows",
             show_default="all",
-            help="Users to recommend to: one name or index per line, or a csv with a column such as user.",
+            help="Users to recommend to: one name or index per line, or a csv with a column such as user. For tags: a "
+            "table with a user and an item per row.",
         ),
     ] = None,
     include_seen: Annotated[
-        bool, typer.Option("--include-seen", help="Also recommend what a user was seen with in the fit.")
+        bool,
+        typer.Option(
+            "--include-seen",
+            help="Also recommend what the fit has seen: items of a user, or tags of a user for an item.",
+        ),
     ] = False,
+    user: UserColumn = None,
+    item: ItemColumn = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -48,32 +65,40 @@ def recommend(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the items for each user with saved towers.
+    """Rank the items for each user with saved towers or links, or the tags for each user and item.
 
-    The table has the columns left, rank, right and score, the best first.
+    The table has the columns left, rank, right and score, or user, item, rank, tag and score, the best first.
     """
     check_outputs([out], inputs=[model] if rows is None else [model, rows])
-    write = None if out is None else table_writer(out)
+    check_table_name(out)
     towers, row = load_for(model, "recommend")
+    refuse_options_of_others(context, str(row.model), f"the {row.name} in {model}")
     own = own_command(row, "recommend")
     if own is not None:
         own(context, towers)
         return
     at = _wanted(towers, rows)
-    if out is not None and write is not None:
-        table = _table(towers, at, k, include_seen)
-        write_all({out: lambda path: write(table, path)})
-        facts = {"out": out, "n_left": len(at), "k": k, "n_rows": table.num_rows}
-        line = f"{out} ({counted(table.num_rows, 'row')} for {counted(len(at), 'left')})"
-        show(facts, [("recommendations", line)], as_json=as_json)
-    elif as_json:
-        table = _table(towers, at, k, include_seen)
-        show({"n_left": len(at), "k": k, "recommendations": table.to_pylist()}, [], as_json=True)
-    else:
-        shown = at if rows is not None else at[:_SHOWN]
-        _print(_table(towers, shown, k, include_seen))
-        if len(shown) < len(at):
-            complain(f"these are {len(shown)} of {len(at):,}: add --out top.csv to write all")
+    facts = {"n_left": len(at), "k": k}
+    if out is not None:
+        table = _in_shares(lambda some: _table(towers, some, k, include_seen), at)
+        if table is not None:
+            write_lists(table, out, facts, counted(len(at), "left"), as_json)
+        return
+    if own_rank() > 0:  # of several processes, the first prints
+        return
+    shown = at if rows is not None or as_json else at[:_SHOWN]
+    show_lists(_table(towers, shown, k, include_seen), facts, as_json)
+    if len(shown) < len(at):
+        complain(f"these are {len(shown)} of {len(at):,}: add --out top.csv to write all")
+
+
+def _in_shares(table_of: Callable[[np.ndarray], pa.Table], at: np.ndarray) -> pa.Table | None:
+    """Return a table about some rows, of which each process makes a part: whole in the first, None in others."""
+    import pyarrow as pa
+
+    group = processes()
+    parts = group.to_first(table_of(at[Shares.equal(group, len(at)).own]))
+    return None if parts is None else pa.concat_tables(parts).unify_dictionaries()
 
 
 def _wanted(towers: TwoTower, path: Path | None) -> np.ndarray:
@@ -123,37 +148,5 @@ def _names(path: Path, known: dict[str, Any]) -> list[tuple[int, str]]:
 
 
 def _table(towers: TwoTower, at: np.ndarray, k: int, include_seen: bool) -> pa.Table:
-    """Return one row per recommendation; lists are shorter if there are fewer candidates."""
-    import numpy as np
-    import pyarrow as pa
-
     found = towers.recommend(at, k, exclude_seen=not include_seen)
-    width = found.items.shape[1]
-    there = (found.items >= 0).ravel()
-
-    def entities(numbers: np.ndarray, names: tuple[str, ...] | None) -> pa.Array:
-        if names is None:
-            return pa.array(numbers)
-        return pa.DictionaryArray.from_arrays(
-            pa.array(numbers.astype(np.int32)), pa.array(names, pa.string())
-        )
-
-    return pa.table(
-        {
-            "left": entities(np.repeat(at, width)[there], towers.left_names_),
-            "rank": np.tile(np.arange(1, width + 1), len(at))[there],
-            "right": entities(found.items.ravel()[there], towers.right_names_),
-            "score": found.scores.ravel()[there],
-        }
-    )
-
-
-def _print(table: pa.Table) -> None:
-    """Print the table in columns."""
-    columns = [
-        [name, *(f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in column.to_pylist())]
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    widths = [max(map(len, column)) for column in columns]
-    for row in zip(*columns, strict=True):
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    return ranked_table({"left": entities(at, towers.left_names_)}, found, "right", towers.right_names_)

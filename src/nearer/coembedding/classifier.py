@@ -48,7 +48,7 @@ from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
 
 #: affinities from which thresholds and probabilities are found, at most
-_MOST_AFFINITIES = 2_000_000
+_MOST_AFFINITIES = 1_000_000
 
 
 class CoEmbeddingClassifier(LabelModel):
@@ -257,7 +257,10 @@ class CoEmbeddingClassifier(LabelModel):
         parts, most = choice.held_out or [(terms, Q)], max(_MOST_AFFINITIES // len(self.classes_), 1)
         each = -(-most // len(parts))
         some = [(part.first(each), factor) for part, factor in parts]
-        affinities = np.vstack([part.affinities(factor) for part, factor in some])
+        affinities, end = np.empty((sum(len(part) for part, _ in some), len(self.classes_))), 0
+        for part, factor in some:  # with many labels, a copy would be the most memory that the fit needs
+            start, end = end, end + len(part)
+            part.affinities(factor, affinities[start:end])
         labels = sparse.csr_matrix(sparse.vstack([part.labels for part, _ in some]))
         self.temperature_ = temperature(affinities, labels) if self.single_ else 1.0
         self.decisions_ = decide(affinities, labels, 0.0 if self.single_ else self.threshold)

@@ -19,7 +19,7 @@ CRITERIA = ("micro-f1", "macro-f1", "hamming")
 #: rows with a label, and without it, from which it has a cut and a calibration of its own
 _ENOUGH = 10
 #: numbers that a calibration of all labels together is found from
-_MOST = 200_000
+_MOST = 50_000
 #: temperatures that are tried, as multiples of one per unit of spread
 _TEMPERATURES = np.geomspace(0.02, 50, 61)
 
@@ -85,7 +85,7 @@ def decide(affinities: np.ndarray, labels: Any, threshold: str | float) -> Decis
     >>> decide(np.tile(affinities, (10, 1)), sparse.vstack([labels] * 10), "macro-f1").thresholds
     array([2. , 1.5])
     """
-    own = labels.toarray() > 0
+    own = labels.astype(bool).toarray()
     if not isinstance(threshold, str):
         cut, cuts = float(threshold), None
     elif threshold == "macro-f1":
@@ -105,7 +105,7 @@ def best_value(affinities: np.ndarray, labels: Any, criterion: str) -> float:
     """
     if criterion == "accuracy":
         return float(np.mean(affinities.argmax(axis=1) == labels.indices))
-    own = labels.toarray() > 0
+    own = labels.astype(bool).toarray()
     if criterion != "macro-f1":
         return _best_cut(affinities.ravel(), own.ravel(), criterion)[1]
     columns = zip(affinities.T, own.T, strict=True)

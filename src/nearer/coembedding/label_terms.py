@@ -48,9 +48,9 @@ class LabelledRows:
             trace_penalty=beta / max(len(self), 1),
         )
 
-    def affinities(self, Q: np.ndarray) -> np.ndarray:
-        """Return the affinities of all rows with all labels."""
-        return self.objective(self.loss, 0.0).affinities(Q)
+    def affinities(self, Q: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        """Return the affinities of all rows with all labels; `into` is an array to write them to."""
+        return self.objective(self.loss, 0.0).affinities(Q, into)
 
     def error(self, Q: np.ndarray) -> float:
         """Return by how much the criterion is below 1, with the best threshold for these rows."""

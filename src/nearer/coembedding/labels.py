@@ -52,7 +52,7 @@ def read_labels(Y: Any, n_rows: int) -> Labels:
         )
     if found.single and len(found.classes) < 2:
         raise InputError(
-            f"holds one class only, {found.classes[0]!r}: give rows of at least two", parameter="y"
+            f"holds one class only, {found.classes.tolist()[0]!r}: give rows of at least two", parameter="y"
         )
     return found
 

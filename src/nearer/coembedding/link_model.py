@@ -101,23 +101,23 @@ class LinkModel(Recommending, BaseEstimator):
         check_is_fitted(self)
         if y is not None:
             return self._score_of_pairs(R, y)
-        held = read_links(R, self.graph_)
-        matrix = held.seen.matched((self.left_names_, self.right_names_), self._shape)
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        linked = np.sort(self.decision_function(np.stack([rows, matrix.indices], axis=1)))
-        below, equal, others = 0, 0, 0
-        known = sparse.csr_matrix(matrix + self._no_candidates(np.arange(self._shape[0])))
-        for block, decisions in self._decision_blocks(self.left_embedding_):
-            rest = np.ones(decisions.shape, bool)
-            rest[known[block].nonzero()] = False
-            scores = decisions[rest]
-            first, last = (np.searchsorted(linked, scores, side) for side in ("left", "right"))
-            below += int((len(linked) - last).sum())
-            equal += int((last - first).sum())
-            others += len(scores)
-        if not others:
-            raise InputError("leaves no pair without a link", "hold out fewer links", parameter="R")
-        return (below + equal / 2) / (len(linked) * others)
+        linked, above, equal, others = self._against_others(R)
+        return float((others - above - equal / 2).sum() / (len(linked) * others))
+
+    def average_precision(self, R: Any) -> float:
+        """Return the average precision of held-out links in the list of all pairs that are no links of the fit.
+
+        It is the mean, over these links, of the share of links among the pairs that are as near or nearer.
+
+        Parameters
+        ----------
+        R : Interactions or sparse matrix
+            Held-out links.
+        """
+        check_is_fitted(self)
+        linked, above, equal, _ = self._against_others(R)
+        found = len(linked) - np.searchsorted(linked, linked)
+        return float(np.mean(found / (found + above + equal)))
 
     def recommend(
         self,
@@ -169,6 +169,27 @@ class LinkModel(Recommending, BaseEstimator):
         return self._points(features, 1, "features")
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _against_others(self, R: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Return the decisions about held-out links, rising, and how many other pairs are above, equal, and at all."""
+        held = read_links(R, self.graph_)
+        matrix = held.seen.matched((self.left_names_, self.right_names_), self._shape)
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        linked = np.sort(self.decision_function(np.stack([rows, matrix.indices], axis=1)))
+        # other pairs by how many links are below them, and by how many are below or equal
+        below, not_above = np.zeros((2, len(linked) + 1), np.int64)
+        known = sparse.csr_matrix(matrix + self._no_candidates(np.arange(self._shape[0])))
+        for block, decisions in self._decision_blocks(self.left_embedding_):
+            rest = np.ones(decisions.shape, bool)
+            rest[known[block].nonzero()] = False
+            scores = decisions[rest]
+            below += np.bincount(np.searchsorted(linked, scores), minlength=len(below))
+            not_above += np.bincount(np.searchsorted(linked, scores, "right"), minlength=len(below))
+        others = int(below.sum())
+        if not others:
+            raise InputError("leaves no pair without a link", "hold out fewer links", parameter="R")
+        above, at_least = (others - np.cumsum(counts)[:-1] for counts in (below, not_above))
+        return linked, above, at_least - above, others
 
     def _score_of_pairs(self, pairs: Any, y: ArrayLike) -> float:
         from sklearn.metrics import roc_auc_score

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearer._utils.group import ALONE, Group
 from nearer.comparisons.files.kinds import TableKind
 from nearer.comparisons.files.npz import Expected, read_arrays
 from nearer.comparisons.files.writing import Written
@@ -35,11 +36,21 @@ _ARRAYS = {
 
 
 def rows_of_file(
-    path: str | os.PathLike[str], wanted: TableKind, columns: dict[str, Any], header: bool | None
+    path: str | os.PathLike[str],
+    wanted: TableKind,
+    columns: dict[str, Any],
+    header: bool | None,
+    group: Group = ALONE,
 ) -> Any:
-    """Return the pairs, or posts, of a file."""
-    from nearer.comparisons.files.opening import read_table
+    """Return the pairs, or posts, of a file, or of a folder of parquet files; processes share the work on a folder."""
+    from nearer.comparisons.files.opening import not_for, read_table
 
+    if Path(path).is_dir():
+        from nearer.comparisons.files.folders import read_folder
+
+        if header is not None:
+            raise not_for("header", "csv, tsv and txt files")
+        return read_folder(Path(path), wanted, given(columns), group)
     return read_table(path, wanted, given(columns), header)
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
+from nearer._utils.group import ALONE, processes
 from nearer._utils.validation import RandomState, generator, whole
 from nearer.comparisons.validation import Invalid
 from nearer.interactions.content import Duplicates, above
@@ -146,9 +147,14 @@ class Interactions(PairStore):
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], *, header: bool | None = None, **options: Unpack[PairOptions]
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        header: bool | None = None,
+        shared: bool = False,
+        **options: Unpack[PairOptions],
     ) -> Self:
-        """Read a file: csv, tsv or txt (also with .gz), parquet, jsonl (also with .gz) or npz.
+        """Read a file: csv, tsv or txt (also with .gz), parquet, jsonl (also with .gz) or npz; or a folder of parquet.
 
         Columns are found by their names: `user`, `customer`, `source`, `query` and the like for left; `item`, `movie`,
         `product`, `target`, `document` and the like for right, each also with `_id`; optionally a weight (`weight`,
@@ -158,9 +164,13 @@ class Interactions(PairStore):
         Parameters
         ----------
         path : path
-            The file; its ending says the format.
+            The file; its ending says the format. The parquet files in a folder are one table, in the order of their
+            names.
         header : bool, optional
             Whether a text file starts with a line of column names; by default this is found out.
+        shared : bool
+            Whether all processes that `torchrun` has started make this call: each then reads some files of the folder,
+            and all get the whole.
         left, right, weight, time : str or int, optional
             The name of a column, or its position from 0, if it has another name. Times are numbers or dates such as
             2024-05-31T12:00, which become seconds since 1970.
@@ -193,7 +203,8 @@ class Interactions(PairStore):
         """
         from nearer.interactions.files import rows_of_file
 
-        return cls._of(rows_of_file(path, *_asked({**options}), header))
+        group = processes() if shared else ALONE
+        return cls._of(rows_of_file(path, *_asked({**options}), header, group))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `read` understands; its ending says the format.

@@ -83,6 +83,16 @@ def _positions(names: tuple[str, ...], known: tuple[str, ...], side: str) -> np.
     return np.array([place[name] for name in names], dtype=np.int64)
 
 
+def _strange(given: np.ndarray, count: int) -> str:
+    """Return the first number that is not an index, as the end of a sentence.
+
+    >>> _strange(np.array([0, 7, 9]), 3), _strange(np.array([0.5]), 3)
+    (', not 7', ', not 0.5')
+    """
+    outside = [number for number in given.tolist() if number not in range(count)]
+    return f", not {outside[0]!r}" if outside else ""
+
+
 def numbers_of(
     rows: ArrayLike, names: tuple[str, ...] | None, count: int, side: str, parameter: str = "rows"
 ) -> np.ndarray:
@@ -92,10 +102,14 @@ def numbers_of(
         known = {} if names is None else {text: k for k, text in enumerate(names)}
         strange = [text for text in given.tolist() if text not in known]
         if strange:
-            raise InputError(f"the model does not know the {side} entity {strange[0]!r}", parameter=parameter)
+            raise InputError(
+                f"must hold {side} entities of the fit: the model does not know {strange[0]!r}",
+                parameter=parameter,
+            )
         return np.array([known[text] for text in given.tolist()], dtype=np.int64)
     if given.dtype.kind not in "iu" or (len(given) and not 0 <= given.min() <= given.max() < count):
         raise InputError(
-            f"must hold indices of {side} entities from 0 to {count - 1}, or names", parameter=parameter
+            f"must hold indices of {side} entities from 0 to {count - 1}, or names{_strange(given, count)}",
+            parameter=parameter,
         )
     return given.astype(np.int64)

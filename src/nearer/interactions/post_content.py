@@ -109,7 +109,10 @@ def held_out(content: PostContent, test_size: Any, rng: np.random.Generator) -> 
     else:
         test[shuffled[: _number(test_size, n)]] = True
     if not test.any():
-        raise InputError("no user has two posts, so none can be held out", "pass a test_size")
+        raise InputError(
+            "no user has two posts, so none can be held out",
+            [Suggestion("test_size", 0.1, "to hold out a share of all posts")],
+        )
     return test[post]
 
 

@@ -66,16 +66,28 @@ def post_layout(header: Sequence[object], columns: Columns | None, place: Place 
     """
     if columns is None and (is_numbered(header) or len(header) < 3):
         return by_position(len(header), place)
+    objects = positions_of(header, columns, place)
+    return PostLayout(objects, _PostColumns(header, columns or {}, place).find("weight"), tuple(header))
+
+
+def positions_of(
+    header: Sequence[object], columns: Columns | None, place: Place | None, sides: Sequence[str] = SIDES
+) -> tuple[int, ...]:
+    """Return where users, items and tags are, or some of these.
+
+    >>> positions_of(["song", "listener", "plays"], None, None, ["user", "item"])
+    (1, 0)
+    """
     named = _PostColumns(header, columns or {}, place)
-    objects = named.find_all(*SIDES)
-    if objects is None:
-        missing = next(role for role in SIDES if named.find(role) is None)
+    found = named.find_all(*sides)
+    if found is None:
+        missing = next(role for role in sides if named.find(role) is None)
         raise InputError(
             f"none of the columns {listed(header)} is known to be the {missing}",
             [Suggestion(missing, ..., "to say which it is")],
             place=place,
         )
-    return PostLayout(objects, named.find("weight"), tuple(header))
+    return found
 
 
 def by_position(width: int, place: Place | None) -> PostLayout:

@@ -106,6 +106,8 @@ class Posts(PostStore):
         weights, **options
             As for `Posts`.
 
+        Examples
+        --------
         >>> from nearer import Posts
         >>> Posts.from_array([(0, 0, 0), (0, 0, 1), (1, 0, 1)])
         Posts(2 posts with 3 tags, 2 users, 1 item, 2 different tags)

@@ -171,7 +171,7 @@ def _parsed(name: str) -> tuple[Measure, int]:
     parts = re.fullmatch(r"(\w+)@([1-9]\d{0,8})", name) if isinstance(name, str) else None
     if parts is None or parts[1] not in _MEASURES:
         raise InputError(
-            f"hold {name!r}, but a measure is one of {', '.join(_MEASURES)} with a number of ranks, such as 'map@5'",
+            f"must be {', '.join(_MEASURES)} with a number of ranks, such as 'map@5', not {name!r}",
             parameter="names",
         )
     return _MEASURES[parts[1]], int(parts[2])

@@ -8,6 +8,10 @@ row with a label is by how much the row is nearer to the label than to the thres
 The square of u cancels: everything follows from inner products of rows with labels and from the lengths of labels.
 With the threshold as one more label, the derivatives G by `2 u·v - |v|²` have rows that sum to 0, and the gradient by C
 is zero between features of rows.
+
+Inner products of rows with labels are `(X U) Vᵀ`, or `X (U Vᵀ)`. The second multiplies with the columns of Q once per
+feature instead of once per row. It is cheaper if X is sparse and there are many more rows than features, as with ids of
+users and items.
 """
 
 from __future__ import annotations
@@ -28,9 +32,11 @@ from nearer.objectives.planes import checked_factor
 from nearer.objectives.points import mean_one
 
 #: affinities that exist at the same time
-_BLOCK = 2**18
+_BLOCK = 2**17
 #: the range of the gradient is worth knowing if it has fewer dimensions than this share of all
 _SMALL_RANGE = 0.6
+#: what a number of a sparse product costs, in those of a dense one
+_SPARSE_COST = 20
 
 
 class AffinityObjective:
@@ -119,22 +125,25 @@ class AffinityObjective:
         """Return a copy of a factor with any number of columns."""
         return checked_factor(x, self.shape[0])
 
-    def affinities(self, Q: np.ndarray) -> np.ndarray:
-        """Return the affinities of all rows with all labels, at C = Q Qᵀ."""
-        V = self._label_points(Q)
-        found = [self._affinities(block.X @ Q[: self.n_features], V) for block in self._blocks]
-        return np.vstack(found)
+    def affinities(self, Q: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        """Return the affinities of all rows with all labels, at C = Q Qᵀ; `into` is an array to write them to."""
+        found, end = np.empty((self.n_rows, self.n_labels)) if into is None else into, 0
+        for block, look in self._looks(Q):
+            start, end = end, end + block.X.shape[0]
+            found[start:end] = look()
+        return found
 
     def value(self, X: np.ndarray) -> float:
         """Return F(X Xᵀ)."""
-        V, loss = self._label_points(X), 0.0
-        for block in self._blocks:
-            affinities = self._affinities(block.X @ X[: self.n_features], V)
-            loss += block.replace_by_slopes(affinities)
+        loss = sum(block.replace_by_slopes(look()) for block, look in self._looks(X))
         return loss + self.trace_penalty * float(np.vdot(X, X))
 
     def value_and_factor_gradient(self, X: np.ndarray) -> tuple[float, np.ndarray]:
         """Return F(X Xᵀ) and its gradient by X."""
+        penalty = self.trace_penalty * float(np.vdot(X, X))
+        if self._by_features(X.shape[1]):
+            loss, across, sums = self._gradient_parts(X)
+            return loss + penalty, 2 * self._times(across, sums, X)
         V, loss = self._label_points(X), 0.0
         gradient = 2 * self.trace_penalty * X
         of_features = gradient[: self.n_features]
@@ -142,27 +151,19 @@ class AffinityObjective:
         sums = np.zeros(len(V))
         for block in self._blocks:
             points = block.X @ X[: self.n_features]
-            value, slopes = self._slopes(block, points, V)
+            value, slopes = self._slopes(block, affinities_of(points, V, self.parts, self.threshold))
             loss += value
             sums += slopes.sum(axis=0)
             by_label += slopes.T @ points
             of_features += block.XT @ (2 * (slopes @ V))
         by_label -= self.parts * sums[:, None] * V
         gradient[self.n_features :] += 2 * self._of_labels(by_label)
-        return loss + self.trace_penalty * float(np.vdot(X, X)), gradient
+        return loss + penalty, gradient
 
     def gradient_at(self, X: np.ndarray) -> Product:
         """Return the product of the gradient by C, at C = X Xᵀ, with a vector or with columns."""
-        n, (across, sums) = self.n_features, self._gradient_parts(X)
-
-        def product(W: np.ndarray) -> np.ndarray:
-            labels = self._label_points(W)
-            found = self.trace_penalty * W
-            found[:n] += across @ labels
-            found[n:] += self._of_labels(across.T @ W[:n] - (sums * labels.T).T)
-            return found
-
-        return product
+        _, across, sums = self._gradient_parts(X)
+        return partial(self._times, across, sums)
 
     def gradient_range(self, X: np.ndarray) -> np.ndarray:
         """Return columns whose span holds all products of the gradient of the loss at X Xᵀ.
@@ -171,23 +172,23 @@ class AffinityObjective:
         """
         n, k = self.n_features, self.shape[0] - self.n_features
         found = np.zeros((self.shape[0], 2 * k))
-        found[:n, :k] = self._of_labels(self._gradient_parts(X)[0].T).T
+        found[:n, :k] = self._of_labels(self._gradient_parts(X)[1].T).T
         found[n:, k:] = np.eye(k)
         return found
 
     def plane(self, X: np.ndarray, U: np.ndarray) -> Plane:
         """Return F(a X Xᵀ + b U Uᵀ) and its derivatives by a and b, as a function of a and b."""
-        n = self.n_features
-        factors = [(block.X @ X[:n], block.X @ U[:n]) for block in self._blocks]
-        first, second = self._label_points(X), self._label_points(U)
+        looks = [
+            (block, own, new) for (block, own), (_, new) in zip(self._looks(X), self._looks(U), strict=True)
+        ]
         traces = float(np.vdot(X, X)), float(np.vdot(U, U))
 
         def at(a: float, b: float) -> tuple[float, float, float]:
             value, by_a, by_b = (
                 self.trace_penalty * number for number in (a * traces[0] + b * traces[1], *traces)
             )
-            for block, (points, others) in zip(self._blocks, factors, strict=True):
-                own, new = self._affinities(points, first), self._affinities(others, second)
+            for block, look, look_at_new in looks:
+                own, new = look(), look_at_new()
                 slopes = a * own + b * new
                 value += block.replace_by_slopes(slopes)
                 by_a += float(np.vdot(slopes, own))
@@ -203,15 +204,42 @@ class AffinityObjective:
         labels = self.shape[0] - self.n_features
         return 2 * labels < _SMALL_RANGE * self.shape[0]
 
-    def _gradient_parts(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gradient of the loss by C: between features and labels, and on the diagonal of labels."""
-        V = self._label_points(X)
-        across, sums = np.zeros((self.n_features, len(V))), np.zeros(len(V))
-        for block in self._blocks:
-            _, slopes = self._slopes(block, block.X @ X[: self.n_features], V)
+    def _by_features(self, rank: int) -> bool:
+        """Return whether scores of features cost less than points of rows."""
+        if not sparse.issparse(self.X):
+            return False
+        dense = 3 * (self.n_rows - self.n_features) * self.n_labels * rank
+        return dense > 2 * _SPARSE_COST * self.X.nnz * (self.n_labels - rank)
+
+    def _looks(self, Q: np.ndarray) -> Iterator[tuple[_Block, Callable[[], np.ndarray]]]:
+        """Yield blocks of rows, each with a function that returns its affinities."""
+        V, W = self._label_points(Q), Q[: self.n_features]
+        if self._by_features(Q.shape[1]):
+            table = W @ (2 * V.T)
+            for block in self._blocks:
+                yield block, partial(_affinities_by_table, block.X, table, V, self.parts, self.threshold)
+        else:
+            for block in self._blocks:
+                yield block, partial(affinities_of, block.X @ W, V, self.parts, self.threshold)
+
+    def _gradient_parts(self, X: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the loss and its gradient by C: between features and labels, and on the diagonal of labels."""
+        n_points, loss = len(self._label_points(X)), 0.0
+        across, sums = np.zeros((self.n_features, n_points)), np.zeros(n_points)
+        for block, look in self._looks(X):
+            value, slopes = self._slopes(block, look())
+            loss += value
             across += block.XT @ slopes
             sums += slopes.sum(axis=0)
-        return across, self.parts * sums
+        return loss, across, self.parts * sums
+
+    def _times(self, across: np.ndarray, sums: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Return the product of the gradient by C, from its parts, with a vector or with columns."""
+        n, labels = self.n_features, self._label_points(W)
+        found = self.trace_penalty * W
+        found[:n] += across @ labels
+        found[n:] += self._of_labels(across.T @ W[:n] - (sums * labels.T).T)
+        return found
 
     def _label_points(self, Q: np.ndarray) -> np.ndarray:
         """Return the points of all labels, and of the threshold last."""
@@ -228,12 +256,8 @@ class AffinityObjective:
         m = self.n_labels
         return np.concatenate([np.asarray(self.label_features.T @ by_label[:m]), by_label[m:]])
 
-    def _affinities(self, points: np.ndarray, V: np.ndarray) -> np.ndarray:
-        return affinities_of(points, V, self.parts, self.threshold)
-
-    def _slopes(self, block: _Block, points: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+    def _slopes(self, block: _Block, slopes: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss of a block and its derivatives by `2 u·v - |v|²`, those of the threshold last."""
-        slopes = self._affinities(points, V)
         value = block.replace_by_slopes(slopes)
         if self.threshold:
             slopes = np.hstack([slopes, -slopes.sum(axis=1, keepdims=True)])
@@ -246,9 +270,18 @@ def affinities_of(points: np.ndarray, V: np.ndarray, parts: int = 1, threshold: 
     >>> affinities_of(np.array([[1.0]]), np.array([[1.0], [3.0], [0.0]]))
     array([[ 1., -3.]])
     """
-    found = points @ (2 * V.T)
+    return measured(points @ (2 * V.T), V, parts, threshold)
+
+
+def measured(found: np.ndarray, V: np.ndarray, parts: int, threshold: bool) -> np.ndarray:
+    """Return affinities from twice the inner products of rows with labels, which are overwritten."""
     found -= parts * np.einsum("ij,ij->i", V, V)
     return found[:, :-1] - found[:, -1:] if threshold else np.ascontiguousarray(found)
+
+
+def _affinities_by_table(X: Any, table: np.ndarray, V: np.ndarray, parts: int, threshold: bool) -> np.ndarray:
+    """Return affinities of rows from twice the inner products of every feature with labels."""
+    return measured(X @ table, V, parts, threshold)
 
 
 class _Block:

@@ -8,7 +8,7 @@ raise an error before fitting.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,16 @@ from nearer.objectives.parameters import Parameters
 Plane = Callable[[float, float], tuple[float, float, float]]
 #: the product of a matrix that is not formed with a vector or with columns
 Product = Callable[[np.ndarray], np.ndarray]
+
+
+class Rescaled(NamedTuple):
+    """Descent over a factor in other coordinates W, in which an objective is better conditioned."""
+
+    start: np.ndarray
+    #: the objective and its gradient by W
+    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
+    #: the factor at W
+    factor: Callable[[np.ndarray], np.ndarray]
 
 
 class Objective(Protocol):

@@ -12,9 +12,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from nearer._utils.group import Group
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
-from nearer.objectives.pair_products import solve
 from nearer.objectives.similarity_sums import ScoredPairs, SimilaritySums
 from nearer.objectives.tower import Tower
 from nearer.objectives.tower_inputs import Block
@@ -61,7 +61,7 @@ class LinearPathObjective(TowerObjective):
         tower = (self.left, self.right)[side]
         weights, block = tower.linear_part(theta, k), tower.blocks[k]
         wanted = target - _others(tower, theta) + block.times(weights, slice(0, tower.n_rows))
-        weights.copy_(_ridge(block, wanted, strengths, self.l2 * self._scales_of(side, k)))
+        weights.copy_(_ridge(block, wanted, strengths, self.l2 * self._scales_of(side, k), self.group))
 
     def _scales_of(self, side: int, block: int) -> Tensor:
         """Return the factor on the L2 term of each row of the weights of a block."""
@@ -79,11 +79,14 @@ def solved_rows(
     `own` is the current part of the embeddings in `at` that the vectors replace; conjugate gradients start from it.
     """
     residuals = sums.slopes_of(at, side).addcmul_(strengths[:, None], own).neg_()
-    return solve(sums.matrices_of(at, side), strengths, residuals, own.clone(), products)
+    return sums.solve(at, side, strengths, residuals, own.clone(), products)
 
 
-def _ridge(block: Block, target: Tensor, weights: Tensor, penalty: Tensor) -> Tensor:
-    """Return the weighted ridge regression of target on the columns of a block, by its normal equations."""
+def _ridge(block: Block, target: Tensor, weights: Tensor, penalty: Tensor, group: Group) -> Tensor:
+    """Return the weighted ridge regression of target on the columns of a block, by its normal equations.
+
+    The rows are those of all processes.
+    """
     if block.n_columns > 4096:
         raise InputError(
             f"alternating least squares cannot solve for {block.n_columns} feature columns (4096 at most): use "
@@ -93,8 +96,8 @@ def _ridge(block: Block, target: Tensor, weights: Tensor, penalty: Tensor) -> Te
     eye = torch.eye(block.n_columns, dtype=target.dtype, device=target.device)
     X = block.times(eye, slice(0, block.n_rows)).double()
     weighted = X * weights[:, None].double()
-    normal = X.T @ weighted + torch.diag(penalty.double())
-    return torch.linalg.solve(normal, weighted.T @ target.double()).to(target.dtype)
+    squares, mixed = group.sums_of(X.T @ weighted, weighted.T @ target.double())
+    return torch.linalg.solve(squares + torch.diag(penalty.double()), mixed).to(target.dtype)
 
 
 def _others(tower: Tower, theta: Tensor) -> Tensor:

@@ -114,10 +114,20 @@ class RowMatrices(NamedTuple):
 
     def times(self, X: Tensor) -> Tensor:
         """Return the product of each matrix with a row of X."""
-        product = (X @ self.gram).mul_(self.scales[:, None])
+        return self._add_pairs(X, self.times_gram(X))
+
+    def times_gram(self, X: Tensor) -> Tensor:
+        """Return the product without the entries."""
+        return (X @ self.gram).mul_(self.scales[:, None])
+
+    def times_pairs(self, X: Tensor) -> Tensor:
+        """Return the product of the entries alone."""
+        return self._add_pairs(X, torch.zeros_like(X))
+
+    def _add_pairs(self, X: Tensor, into: Tensor) -> Tensor:
         plain = self.pattern.plain
         factors = self.factors if self.pattern.order is None else self.factors[self.pattern.order]
-        return add_sums(plain, scores(plain, X, self.Q).mul_(factors), self.Q, product)
+        return add_sums(plain, scores(plain, X, self.Q).mul_(factors), self.Q, into)
 
 
 def scores(pattern: Pattern, P: Tensor, Q: Tensor) -> Tensor:
@@ -186,7 +196,7 @@ def solve(matrices: RowMatrices, strengths: Tensor, residuals: Tensor, x: Tensor
     _, factors, Q, gram, scales = matrices
     given = (factors, Q, gram, scales, strengths, residuals, x)
     if not (_compiled(*given) and x.is_contiguous() and residuals.is_contiguous()):
-        return _solved(lambda rows: matrices.times(rows) + strengths[:, None] * rows, residuals, x, products)
+        return solve_by(lambda rows: matrices.times(rows) + strengths[:, None] * rows, residuals, x, products)
     from nearer._compiled import pair_products as loops
 
     pattern, k = matrices.pattern, Q.shape[1]
@@ -196,8 +206,8 @@ def solve(matrices: RowMatrices, strengths: Tensor, residuals: Tensor, x: Tensor
     return x
 
 
-def _solved(product: Callable[[Tensor], Tensor], residuals: Tensor, x: Tensor, products: int) -> Tensor:
-    """Return what conjugate gradients in all rows at once find."""
+def solve_by(product: Callable[[Tensor], Tensor], residuals: Tensor, x: Tensor, products: int) -> Tensor:
+    """Return what conjugate gradients in all rows at once find, from products with all of their matrices."""
     direction = residuals
     length = (residuals * residuals).sum(dim=1, keepdim=True)
     for _ in range(products):

@@ -40,6 +40,12 @@ class VectorSpace(Parameters[P], Protocol[P]):
     def inner(self, x: P, y: P) -> float:
         """Return the inner product of two vectors of this kind."""
 
+    def mean(self, x: P) -> float:
+        """Return the mean of all numbers."""
+
+    def largest(self, x: P) -> float:
+        """Return the largest number."""
+
     def plus(self, x: P, scale: float, y: P) -> P:
         """Return `x + scale * y`."""
 
@@ -77,6 +83,14 @@ class OneArray:
     def inner(self, x: np.ndarray, y: np.ndarray) -> float:
         """Return the sum of products."""
         return float(x.ravel() @ y.ravel())
+
+    def mean(self, x: np.ndarray) -> float:
+        """Return the mean of all numbers."""
+        return float(x.mean())
+
+    def largest(self, x: np.ndarray) -> float:
+        """Return the largest number."""
+        return float(x.max())
 
     def plus(self, x: np.ndarray, scale: float, y: np.ndarray) -> np.ndarray:
         """Return `x + scale * y`."""
@@ -121,6 +135,15 @@ class Tensors:
         """Return the sum of products over all tensors, in double precision."""
         return float(sum((tensor.double() * y[name].double()).sum() for name, tensor in x.items()))
 
+    def mean(self, x: dict[str, Any]) -> float:
+        """Return the mean of all numbers."""
+        total = sum(float(tensor.double().sum()) for tensor in x.values())
+        return total / sum(tensor.numel() for tensor in x.values())
+
+    def largest(self, x: dict[str, Any]) -> float:
+        """Return the largest number."""
+        return max(float(tensor.max()) for tensor in x.values())
+
     def plus(self, x: dict[str, Any], scale: float, y: dict[str, Any]) -> dict[str, Any]:
         """Return `x + scale * y`, tensor by tensor."""
         return {name: tensor + scale * y[name] for name, tensor in x.items()}
@@ -164,6 +187,14 @@ class OneTensor:
         """Return the sum of products: products in the tensors' precision, sums of blocks in double precision."""
         blocks = zip(x.ravel().split(_BLOCK), y.ravel().split(_BLOCK), strict=True)
         return float(sum((a @ b).double() for a, b in blocks))
+
+    def mean(self, x: Any) -> float:
+        """Return the mean of all numbers."""
+        return float(x.mean())
+
+    def largest(self, x: Any) -> float:
+        """Return the largest number."""
+        return float(x.max())
 
     def plus(self, x: Any, scale: float, y: Any) -> Any:
         """Return `x + scale * y`."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from nearer._utils.runtime import threads_for
 from nearer.errors import InputError
-from nearer.objectives.base import Plane, Product, WithFactors, members
+from nearer.objectives.base import Plane, Product, Rescaled, WithFactors, members
 from nearer.objectives.parameters import OneArray
 from nearer.objectives.planes import checked_factor
+
+#: columns of a factor count as at least this share of their mean square in scales
+_LEAST_COLUMN = 1e-3
 
 
 class SimilarityObjective:
@@ -37,7 +42,6 @@ class SimilarityObjective:
     """
 
     parameters = OneArray()
-    provides = members(WithFactors) | {"convexity", "smoothness"}
 
     def __init__(self, X: Any, target: np.ndarray, *, trace_penalty: float = 0.0):
         if target.shape != (X.shape[0], X.shape[0]):
@@ -55,6 +59,12 @@ class SimilarityObjective:
             basis, self._rows = np.linalg.qr(X)
             self._target = basis.T @ target @ basis
             self._rest = float(np.sum((target - basis @ self._target @ basis.T) ** 2))
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """Return what solvers may use; sparse rows are never decomposed."""
+        parts = members(WithFactors) | {"convexity", "smoothness"}
+        return parts | {"rescaled"} if isinstance(self._rows, np.ndarray) else parts
 
     def start(self, x: np.ndarray) -> np.ndarray:
         """Return a copy of a factor with any number of columns."""
@@ -94,6 +104,38 @@ class SimilarityObjective:
             return float(here + step @ (linear + bent)), float(slopes[0]), float(slopes[1])
 
         return at
+
+    def rescaled(self, X: np.ndarray) -> Rescaled:
+        """Return descent from a factor X in units in which all directions have about the same curvature.
+
+        A change of X by u vᵀ curves the loss by about |rows u|² |rows X v|². In the basis of the right singular vectors
+        of the rows, and of those of rows X, both are diagonal, and dividing by their roots evens them out. What of X
+        no row has is left out: it has a trace, but no effect.
+        """
+        sizes, basis, target = self._decomposed
+        inside = basis.T @ X
+        _, lengths, turn = np.linalg.svd(sizes[:, None] * inside, full_matrices=False)
+        least = self.trace_penalty / (self._share * max(float(np.linalg.norm(target)), 1e-300))
+        left = 1 / np.sqrt(sizes**2 + max(least, 1e-12 * sizes[0] ** 2, 1e-300))
+        squares = lengths**2
+        right = 1 / np.sqrt(squares + max(_LEAST_COLUMN * float(squares.mean()), 1e-300))
+        scales = np.outer(left, right)
+
+        def value_and_gradient(W: np.ndarray) -> tuple[float, np.ndarray]:
+            factor = scales * W
+            points = sizes[:, None] * factor
+            residuals = target - points @ points.T
+            slopes = self.trace_penalty * factor - 2 * self._share * sizes[:, None] * (residuals @ points)
+            return self._value(factor, residuals), 2 * scales * slopes
+
+        return Rescaled(inside @ turn.T / scales, value_and_gradient, lambda W: basis @ (scales * W))
+
+    @cached_property
+    def _decomposed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return singular values and right singular vectors of the rows, and the target between left ones."""
+        with threads_for(min(self._rows.shape)):
+            left, sizes, right = np.linalg.svd(self._rows, full_matrices=False)
+        return sizes, np.ascontiguousarray(right.T), left.T @ self._target @ left
 
     def _points(self, X: np.ndarray) -> np.ndarray:
         return np.asarray(self._rows @ X)

@@ -20,7 +20,8 @@ from torch import Tensor
 
 from nearer.losses.margins import MarginLoss
 from nearer.objectives.observed import ObservedPairs
-from nearer.objectives.pair_products import RowMatrices, add_moves, add_sums
+from nearer.objectives.pair_products import RowMatrices, add_moves, add_sums, solve, solve_by, sums
+from nearer.objectives.spread import SpreadParts
 
 #: numbers per block of rows that is converted to double precision. In small ones, threads wait for each other
 _BLOCK_NUMBERS = 2**19
@@ -40,7 +41,10 @@ class Gramians(NamedTuple):
 
 
 class ScoredPairs(NamedTuple):
-    """Embeddings with their Gramians and the scores of the observed pairs."""
+    """Embeddings with their Gramians and the scores of the observed pairs.
+
+    Of a fit in several processes, P, the scores and the pairs are those of this process, and Q is whole.
+    """
 
     P: Tensor
     Q: Tensor
@@ -92,6 +96,9 @@ class SimilaritySums:
         The loss of an observed pair; it must be smooth.
     weights : Weights
         Weights and imputed scores of all other pairs.
+    parts : SpreadParts, optional
+        How entities and pairs are spread over processes: pairs and the left side of the weights are then those of this
+        process, the right side is whole, and embeddings that go in and slopes that come out are those of its entities.
 
     Examples
     --------
@@ -102,40 +109,59 @@ class SimilaritySums:
     31.0
     """
 
-    def __init__(self, pairs: ObservedPairs, loss: MarginLoss, weights: Weights):
+    def __init__(
+        self, pairs: ObservedPairs, loss: MarginLoss, weights: Weights, parts: SpreadParts | None = None
+    ):
         self.pairs, self.loss, self.weights = pairs, loss, weights
+        self.parts = parts or SpreadParts.alone(pairs.n_left, pairs.n_right, pairs.count)
+        self.group, own = self.parts.group, self.parts.right.own
+        #: weights and imputed factors of this process's entities
+        self._own = (
+            (weights.left, weights.imputed_left),
+            (weights.right[own], weights.imputed_right[own]),
+        )
         self._loss = pairs.labelled(loss, weights.left.dtype)
         #: per pair, the imputed score and what it would count if it were unobserved; one number if all are equal
         self._imputed = _of_pairs(pairs, weights.imputed_left, weights.imputed_right)
         self._counts = _of_pairs(pairs, weights.left[:, None], weights.right[:, None])
-        left, _ = grams(weights.imputed_left, weights.imputed_left, weights.left)
-        right, _ = grams(weights.imputed_right, weights.imputed_right, weights.right)
+        imputed = (self._grams(side, factors) for side, (_, factors) in enumerate(self._own))
+        left, right = self.group.sums_of(*(gram for gram, _ in imputed))
         self._baseline = float((left * right).sum())
 
     def at(self, P: Tensor, Q: Tensor) -> ScoredPairs:
         """Return embeddings with what all sums over them need."""
         (left, hat_left), (right, hat_right) = self._grams(0, P), self._grams(1, Q)
-        return ScoredPairs(P, Q, Gramians(left, right, hat_left, hat_right), self.pairs.scores(P, Q))
+        gramians = Gramians(*self.group.sums_of(left, right, hat_left, hat_right))
+        Q = self.parts.right.joined(Q)
+        return ScoredPairs(P, Q, gramians, self.pairs.scores(P, Q))
 
     def replaced(self, at: ScoredPairs, side: int, embeddings: Tensor) -> ScoredPairs:
         """Return what `at` would for other embeddings of one side."""
-        g, found = at.gramians, self._grams(side, embeddings)
+        g, found = at.gramians, self.group.sums_of(*self._grams(side, embeddings))
         if side == 0:
             gramians, P, Q = Gramians(found[0], g.right, found[1], g.imputed_right), embeddings, at.Q
         else:
             gramians, P, Q = Gramians(g.left, found[0], g.imputed_left, found[1]), at.P, embeddings
+            Q = self.parts.right.joined(Q)
         return ScoredPairs(P, Q, gramians, self.pairs.scores(P, Q))
 
     def _grams(self, side: int, embeddings: Tensor) -> tuple[Tensor, Tensor]:
-        w = self.weights
-        return grams(embeddings, *((w.imputed_left, w.left), (w.imputed_right, w.right))[side])
+        weights, imputed = self._own[side]
+        return grams(embeddings, imputed, weights)
 
     def value(self, at: ScoredPairs) -> float:
         """Return the sum."""
+        return self.group.total(self.own_value(at))
+
+    def own_value(self, at: ScoredPairs) -> float:
+        """Return this process's share of the sum; process 0 has that over all pairs."""
+        observed = sum(self._observed_value(at.scores[part], part) for part in _parts(at.scores))
+        if not self.group.is_first:
+            return observed
         g = at.gramians
         squares, products = float((g.left * g.right).sum()), float((g.imputed_left * g.imputed_right).sum())
         everywhere = self.weights.omega * (self._baseline / 2 - products + squares / 2)
-        return everywhere + sum(self._observed_value(at.scores[part], part) for part in _parts(at.scores))
+        return everywhere + observed
 
     def slopes(self, at: ScoredPairs) -> Slopes:
         """Return the derivatives by both embeddings."""
@@ -172,14 +198,24 @@ class SimilaritySums:
         return curvatures
 
     def _slopes(self, at: ScoredPairs, side: int, by_score: Tensor) -> Tensor:
-        w, pairs = self.weights, self.pairs
-        own, other = (at.P, at.Q) if side == 0 else (at.Q, at.P)
-        imputed = (w.imputed_left, w.imputed_right)[side]
-        from_all, weights = self.from_all(at.gramians)[side], (w.left, w.right)[side]
+        own, other = (at.P, at.Q) if side == 0 else (self._own_right(at.Q), at.P)
+        from_all, (weights, imputed) = self.from_all(at.gramians)[side], self._own[side]
         slopes = torch.empty_like(own)
         for rows in _parts_of_rows(own):
             torch.mul(from_all(own[rows], imputed[rows]), weights[rows, None], out=slopes[rows])
-        return add_sums((pairs.by_left, pairs.by_right)[side], by_score, other, slopes)
+        if side == 0:
+            return add_sums(self.pairs.by_left, by_score, other, slopes)
+        return self._add_from_left(by_score, other, slopes)
+
+    def _own_right(self, Q: Tensor) -> Tensor:
+        """Return the rows of this process's right entities."""
+        return Q[self.parts.right.own]
+
+    def _add_from_left(self, values: Tensor, P: Tensor, into: Tensor) -> Tensor:
+        """Add to the rows of right entities the sums over their pairs, which may be of other processes."""
+        if self.group.alone:
+            return add_sums(self.pairs.by_right, values, P, into)
+        return into.add_(self.parts.right.own_sums(sums(self.pairs.by_right, values, P)))
 
     def from_all(self, gramians: Gramians) -> tuple[Callable[[Tensor, Tensor], Tensor], ...]:
         """Return, for either side, what all entities of the other side add to slopes, but for a_i and b_j."""
@@ -192,34 +228,52 @@ class SimilaritySums:
 
     def turned(self, at: ScoredPairs) -> Callable[[Tensor, Tensor], Slopes]:
         """Return the product of the Gauss-Newton matrix of the embeddings with a move of both."""
-        w, pairs = self.weights, self.pairs
-        left, right = (gram.to(w.left.dtype) for gram in at.gramians[:2])
-        a, b = w.left[:, None], w.right[:, None]
-        curvatures = self._curvatures(at)
+        omega = self.weights.omega
+        left, right = (gram.to(at.P.dtype) for gram in at.gramians[:2])
+        (a, _), (b, _) = self._own
+        curvatures, Q = self._curvatures(at), self._own_right(at.Q)
 
         def product(W: Tensor, H: Tensor) -> Slopes:
-            W_c, H_c = _mixed(W, w.left, at.P), _mixed(H, w.right, at.Q)
-            by_left = (W @ right).addmm_(at.P, H_c).mul_(w.omega * a)
-            by_right = (H @ left).addmm_(at.Q, W_c).mul_(w.omega * b)
-            moved = add_moves(pairs.by_left, curvatures, (at.P, at.Q), (W, H), by_left)
-            return by_left, add_sums(pairs.by_right, moved, at.P, by_right)
+            W_c, H_c = self.group.sums_of(_mixed(W, a, at.P), _mixed(H, b, Q))
+            by_left = (W @ right).addmm_(at.P, H_c).mul_(omega * a[:, None])
+            by_right = (H @ left).addmm_(Q, W_c).mul_(omega * b[:, None])
+            moves = W, self.parts.right.joined(H)
+            moved = add_moves(self.pairs.by_left, curvatures, (at.P, at.Q), moves, by_left)
+            return by_left, self._add_from_left(moved, at.P, by_right)
 
         return product
 
+    def solve(
+        self, at: ScoredPairs, side: int, strengths: Tensor, residuals: Tensor, x: Tensor, products: int
+    ) -> Tensor:
+        """Return x after this many steps of conjugate gradients in each row of one side's Gauss-Newton matrix.
+
+        `strengths` are added to the diagonals, `residuals` are those of x; both are overwritten.
+        """
+        matrices = self.matrices_of(at, side)
+        if side == 0 or self.group.alone:
+            return solve(matrices, strengths, residuals, x, products)
+        shares = self.parts.right
+
+        def product(rows: Tensor) -> Tensor:  # the pairs of a right entity are spread over the processes
+            turned = shares.own_sums(matrices.times_pairs(shares.joined(rows)))
+            return turned + matrices.times_gram(rows) + strengths[:, None] * rows
+
+        return solve_by(product, residuals, x, products)
+
     def matrices_of(self, at: ScoredPairs, side: int) -> RowMatrices:
         """Return one side's block of the Gauss-Newton matrix: one matrix per entity of that side."""
-        w, pairs = self.weights, self.pairs
         return RowMatrices(
-            (pairs.by_left, pairs.by_right)[side],
+            (self.pairs.by_left, self.pairs.by_right)[side],
             self._curvatures(at),
             at.Q if side == 0 else at.P,
-            at.gramians[1 - side].to(w.left.dtype),
-            w.omega * (w.left, w.right)[side],
+            at.gramians[1 - side].to(at.P.dtype),
+            self.weights.omega * self._own[side][0],
         )
 
-    def within(self, left: Tensor, right: Tensor) -> SimilaritySums:
+    def within(self, left: Tensor, right: Tensor, parts: SpreadParts | None = None) -> SimilaritySums:
         """Return the sum over all pairs of some left and some right entities."""
-        return SimilaritySums(self.pairs.within(left, right), self.loss, self.weights.of(left, right))
+        return SimilaritySums(self.pairs.within(left, right), self.loss, self.weights.of(left, right), parts)
 
     def of_pairs(self, chosen: Tensor, scores: Tensor) -> tuple[float, Tensor]:
         """Return the sum of losses of some observed pairs, and what their scores add to slopes."""

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jvp
 
-from nearer.objectives.tower_inputs import Block, Rows
+from nearer.objectives.tower_inputs import Block, Ids, Rows
 
 
 class TowerPass(NamedTuple):
@@ -79,6 +79,11 @@ class Tower:
         ]
         self.n_parameters = sum(torch.Size(shape).numel() for _, shape in self._shapes)
         self.n_network_parameters = sum(learned[name].numel() for name in self._names)
+
+    def parts(self) -> list[tuple[tuple[int, ...], bool]]:
+        """Return the shapes of the parts of the parameter vector, and whether each has one row per entity."""
+        of_ids = {f"input{k}" for k, block in enumerate(self.blocks) if isinstance(block, Ids)}
+        return [(shape, name in of_ids) for name, shape in self._shapes]
 
     def views(self, x: Tensor) -> dict[str, Tensor]:
         """Return the parts of the parameter vector by name."""

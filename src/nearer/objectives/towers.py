@@ -13,11 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nearer._utils.group import Shares
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.objectives.observed import ObservedPairs
 from nearer.objectives.parameters import OneTensor
 from nearer.objectives.similarity_sums import Gramians, ScoredPairs, SimilaritySums, Slopes, Weights, grams
+from nearer.objectives.spread import SpreadParts, SpreadTensor
 from nearer.objectives.tower import Tower, TowerPass
 from nearer.objectives.tower_inputs import NoisyBlock
 
@@ -27,6 +29,36 @@ class Embedded(NamedTuple):
 
     scored: ScoredPairs
     passes: tuple[TowerPass | None, TowerPass | None]
+
+
+class _Occurring(NamedTuple):
+    """Entities of this process that occur in some pairs: their numbers here and in all processes, and how often."""
+
+    own: Tensor
+    in_all: Tensor
+    times: Tensor
+
+
+class Ends(NamedTuple):
+    """Some observed pairs and their entities.
+
+    Attributes
+    ----------
+    pairs, rows, columns : Tensor
+        The pairs of this process, its left entity and the right entity of each.
+    left, right : _Occurring
+        The entities of this process that occur in pairs of any process.
+    rights, shares : Tensor, Shares
+        All right entities that occur, and how they are spread.
+    """
+
+    pairs: Tensor
+    rows: Tensor
+    columns: Tensor
+    left: _Occurring
+    right: _Occurring
+    rights: Tensor
+    shares: Shares
 
 
 class TowerObjective:
@@ -52,6 +84,10 @@ class TowerObjective:
         Share of the entries of noisy inputs that each `refresh` leaves out.
     noisy : sequence of NoisyBlock
         These inputs.
+    parts : SpreadParts, optional
+        How entities and pairs are spread over processes: pairs, towers, scales and parameters are then those of this
+        process, as are the left weights; the right weights are whole. Every process calls the same methods in the same
+        order.
     """
 
     provides: ClassVar[frozenset[str]] = frozenset(
@@ -74,16 +110,21 @@ class TowerObjective:
         chunk_rows: int = 65536,
         dropout: float = 0.0,
         noisy: Sequence[NoisyBlock] = (),
+        parts: SpreadParts | None = None,
     ):
         self.noisy = list(noisy)
         self.dropout = dropout
-        self.sums = SimilaritySums(pairs, loss, weights)
+        self.sums = SimilaritySums(pairs, loss, weights, parts)
         self.left, self.right = left, right
         self.l2, self.scales, self.chunk_rows = l2, scales, chunk_rows
-        self.n_terms = pairs.count
+        self.parts, self.group = self.sums.parts, self.sums.group
+        self.n_terms = self.parts.pairs.count
         self.n_parameters = left.n_parameters + right.n_parameters
         self.dtype, self.device = weights.left.dtype, weights.left.device
-        self.parameters = OneTensor(self.device, self.dtype)
+        self.spread = SpreadTensor((left, right), self.parts, self.device, self.dtype)
+        self.parameters = OneTensor(self.device, self.dtype) if self.group.alone else self.spread
+        #: the pairs of each entity, in all processes
+        self._counts = pairs.left_counts, self.group.sum_of(pairs.right_counts)
         self._latest: tuple[Tensor, int, Embedded] | None = None
 
     @property
@@ -101,13 +142,13 @@ class TowerObjective:
 
     def value(self, x: Tensor) -> float:
         """Return the objective."""
-        return self.sums.value(self._at(x).scored) + self._penalty(x)
+        return self._total(self.sums, self._at(x).scored, x)
 
     def value_and_gradient(self, x: Tensor) -> tuple[float, Tensor]:
         """Return the objective and its gradient."""
-        at, gradient = self._at(x), self._penalty_gradient(x)
-        self._pull(gradient, x, at.passes, self.sums.slopes(at.scored))
-        return self.sums.value(at.scored) + self._penalty(x), gradient
+        at = self._at(x)
+        gradient = self._pulled(x, x, at.passes, self.sums.slopes(at.scored))
+        return self._total(self.sums, at.scored, x), gradient
 
     def curvature(self, x: Tensor) -> Callable[[Tensor], Tensor]:
         """Return the product of the Gauss-Newton matrix at x with a vector."""
@@ -118,9 +159,7 @@ class TowerObjective:
             by_left, by_right = self.split(direction)
             W = self._in_chunks(self.left, lambda rows: self.left.push(left, by_left, rows))
             H = self._in_chunks(self.right, lambda rows: self.right.push(right, by_right, rows))
-            result = self._penalty_gradient(direction)
-            self._pull(result, x, at.passes, turned(W, H))
-            return result
+            return self._pulled(direction, x, at.passes, turned(W, H))
 
         return product
 
@@ -133,28 +172,35 @@ class TowerObjective:
     def embeddings(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the embeddings of all entities."""
         scored = self._at(x).scored
-        return scored.P, scored.Q
+        return self.parts.left.joined(scored.P), scored.Q
+
+    def own_embeddings(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the embeddings of the entities of this process."""
+        scored = self._at(x).scored
+        return scored.P, scored.Q[self.parts.right.own]
 
     # -- estimates from some of the pairs ----------------------------------------------------------------------
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """The numbers of left entities, right entities and observed pairs."""
-        return self.left.n_rows, self.right.n_rows, self.n_terms
+        """The numbers of left entities, right entities and observed pairs, of all processes."""
+        return self.parts.left.count, self.parts.right.count, self.n_terms
 
     def block_gradient(self, x: Tensor, left: Tensor, right: Tensor) -> tuple[float, Tensor]:
         """Return value and gradient on all pairs of some left and some right entities, scaled to all pairs.
 
-        Over random sets of entities, the expectation of both is that of all pairs.
+        Both are ascending. Over random sets of entities, the expectation of both is that of all pairs.
         """
-        passes = self.left.forward(self.split(x)[0], left), self.right.forward(self.split(x)[1], right)
-        within = self.sums.within(left, right)
-        scored = within.at(passes[0].output.detach(), passes[1].output.detach())
-        scale = self.left.n_rows * self.right.n_rows / (len(left) * len(right))
-        gradient = self._penalty_gradient(x)
+        n_left, n_right, _ = self.sizes
+        own = self.parts.left.own_of(left), self.parts.right.own_of(right)
+        passes = self._forward(x, *own)
+        parts = SpreadParts(self.parts.left.of(left), self.parts.right.of(right), self.parts.pairs)
+        within = self.sums.within(own[0], right, parts)
+        scored = within.at(*(passed.output.detach() for passed in passes))
+        scale = n_left * n_right / (len(left) * len(right))
         by_left, by_right = within.slopes(scored)
-        self._pull(gradient, x, passes, (scale * by_left, scale * by_right))
-        return scale * within.value(scored) + self._penalty(x), gradient
+        gradient = self._pulled(x, x, passes, (scale * by_left, scale * by_right))
+        return self._total(within, scored, x, scale), gradient
 
     def gramians_of(self, x: Tensor, chosen: Tensor) -> Gramians:
         """Return estimates of the Gramians from the entities of some observed pairs.
@@ -162,43 +208,55 @@ class TowerObjective:
         An entity counts a_i or b_j divided by the number of its pairs, so that over random pairs the expectation is
         that of all entities with at least one pair.
         """
-        pairs, w, scale = self.sums.pairs, self.sums.weights, self.n_terms / len(chosen)
-        found = []
-        lefts, rights = pairs.left_of(chosen), pairs.columns[chosen]
-        for tower, theta, ends, weights, counts, imputed in (
-            (self.left, self.split(x)[0], lefts, w.left, pairs.left_counts, w.imputed_left),
-            (self.right, self.split(x)[1], rights, w.right, pairs.right_counts, w.imputed_right),
+        w, scale = self.sums.weights, self.n_terms / len(chosen)
+        ends = self._ends(chosen)
+        found: list[Tensor] = []
+        for tower, theta, own, in_all, times, weights, counts, imputed in (
+            (self.left, self.split(x)[0], *ends.left, w.left, self._counts[0], w.imputed_left),
+            (self.right, self.split(x)[1], *ends.right, w.right, self._counts[1], w.imputed_right),
         ):
-            entities, times = torch.unique(ends, return_counts=True)
-            shares = scale * weights[entities] * times / counts[entities]
-            embedded = tower.embed(theta, entities)
-            found.append(grams(embedded, imputed[entities], shares))
-        (left, hat_left), (right, hat_right) = found
+            shares = scale * weights[in_all] * times / counts[in_all]
+            found += grams(tower.embed(theta, own), imputed[in_all], shares)
+        left, hat_left, right, hat_right = self.group.sums_of(*found)
         return Gramians(left, right, hat_left, hat_right)
 
     def pair_gradient(self, x: Tensor, chosen: Tensor, gramians: Gramians) -> tuple[float, Tensor]:
         """Return value and gradient on some observed pairs, scaled to all, with given Gramians (eq. 60 and 65)."""
-        pairs, w, scale = self.sums.pairs, self.sums.weights, self.n_terms / len(chosen)
-        rows, columns = pairs.left_of(chosen), pairs.columns[chosen]
-        lefts, at_left = torch.unique(rows, return_inverse=True)
-        rights, at_right = torch.unique(columns, return_inverse=True)
-        passes = self.left.forward(self.split(x)[0], lefts), self.right.forward(self.split(x)[1], rights)
-        P, Q = passes[0].output.detach()[at_left], passes[1].output.detach()[at_right]
-        loss, by_score = self.sums.of_pairs(chosen, (P * Q).sum(dim=1))
+        w, scale, ends = self.sums.weights, self.n_terms / len(chosen), self._ends(chosen)
+        rows, columns = ends.rows, ends.columns
+        passes = self._forward(x, ends.left.own, ends.right.own)
+        at_left, at_right = torch.searchsorted(ends.left.own, rows), torch.searchsorted(ends.rights, columns)
+        P = passes[0].output.detach()[at_left]
+        Q = ends.shares.joined(passes[1].output.detach())[at_right]
+        loss, by_score = self.sums.of_pairs(ends.pairs, (P * Q).sum(dim=1))
         from_right, from_left = self.sums.from_all(gramians)
-        share_left = (w.left[rows] / pairs.left_counts[rows])[:, None]
-        share_right = (w.right[columns] / pairs.right_counts[columns])[:, None]
+        share_left = (w.left[rows] / self._counts[0][rows])[:, None]
+        share_right = (w.right[columns] / self._counts[1][columns])[:, None]
         slopes = (
             by_score[:, None] * Q + share_left * from_right(P, w.imputed_left[rows]),
             by_score[:, None] * P + share_right * from_left(Q, w.imputed_right[columns]),
         )
-        summed = tuple(
-            torch.zeros_like(passed.output).index_add_(0, at, scale * slope)
-            for passed, at, slope in zip(passes, (at_left, at_right), slopes, strict=True)
+        sizes = len(ends.left.own), len(ends.rights)
+        by_left, by_right = (
+            P.new_zeros(size, P.shape[1]).index_add_(0, at, scale * slope)
+            for size, at, slope in zip(sizes, (at_left, at_right), slopes, strict=True)
         )
-        gradient = self._penalty_gradient(x)
-        self._pull(gradient, x, passes, summed)  # type: ignore[arg-type]
-        return scale * loss + self._penalty(x), gradient
+        gradient = self._pulled(x, x, passes, (by_left, ends.shares.own_sums(by_right)))
+        return self.group.total(scale * loss + self._penalty(x)), gradient
+
+    def _ends(self, chosen: Tensor) -> Ends:
+        """Return the entities of some observed pairs of all processes."""
+        if not self.group.alone:
+            chosen = chosen.sort().values
+        pairs = self.parts.pairs.own_of(chosen)
+        rows, columns = self.sums.pairs.left_of(pairs), self.sums.pairs.columns[pairs]
+        lefts, left_times = torch.unique(rows, return_counts=True)
+        of_all = self.parts.pairs.of(chosen).joined(columns)
+        rights, right_times = torch.unique(of_all, return_counts=True)
+        shares = self.parts.right.of(rights)
+        left = _Occurring(lefts, lefts, left_times)
+        right = _Occurring(self.parts.right.own_of(rights), rights[shares.own], right_times[shares.own])
+        return Ends(pairs, rows, columns, left, right, rights, shares)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -232,6 +290,22 @@ class TowerObjective:
             found[rows] = function(rows)
         return found
 
+    def _forward(self, x: Tensor, left: Tensor, right: Tensor) -> tuple[TowerPass, TowerPass]:
+        """Return the passes of some entities of this process."""
+        of_left, of_right = self.split(x)
+        return self.left.forward(of_left, left), self.right.forward(of_right, right)
+
+    def _pulled(
+        self, vector: Tensor, x: Tensor, passes: tuple[TowerPass | None, TowerPass | None], slopes: Slopes
+    ) -> Tensor:
+        """Return l2 times the scaled vector plus the products of both transposed Jacobians, summed over processes."""
+        result = self._penalty_gradient(vector)
+        if self.group.alone:
+            self._pull(result, x, passes, slopes)
+            return result
+        self._pull(self.spread.once(result), x, passes, slopes)
+        return self.spread.summed(result)
+
     def _pull(
         self, into: Tensor, x: Tensor, passes: tuple[TowerPass | None, TowerPass | None], slopes: Slopes
     ) -> None:
@@ -246,10 +320,16 @@ class TowerObjective:
             for rows in self.chunks(tower):
                 tower.add_gradient(part, tower.forward(theta, rows), slope[rows])
 
+    def _total(self, sums: SimilaritySums, at: ScoredPairs, x: Tensor, scale: float = 1.0) -> float:
+        """Return a multiple of a sum plus the L2 term."""
+        return self.group.total(scale * sums.own_value(at) + self._penalty(x))
+
     def _penalty(self, x: Tensor) -> float:
+        """Return this process's share of the L2 term."""
         if not self.l2:
             return 0.0
-        return self.l2 / 2 * self.parameters.inner(x, x if self.scales is None else self.scales * x)
+        inner = self.parameters.inner if self.group.alone else self.spread.own_inner
+        return self.l2 / 2 * inner(x, x if self.scales is None else self.scales * x)
 
     def _penalty_gradient(self, x: Tensor) -> Tensor:
         """Return l2 times the scaled vector: the gradient of the L2 term, and the product of its Hessian."""

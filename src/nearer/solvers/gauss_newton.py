@@ -73,7 +73,7 @@ class GaussNewton(Solver[WithCurvature]):
 
         space: VectorSpace = objective.parameters  # type: ignore[assignment]
         value_and_gradient, value_at = counted(objective.value_and_gradient), counted(objective.value)
-        sizes = GradientSizes() if self.preconditioner == "gradients" else None
+        sizes = GradientSizes(space) if self.preconditioner == "gradients" else None
         # the paper tries a longer step every five steps; a step of Newton's own length is worth a value each time
         search = Backtracking(1.0, armijo=self.armijo, every=1 if sizes else 5, most=1.0)
         value, gradient = value_and_gradient(x)
@@ -95,12 +95,14 @@ class GaussNewton(Solver[WithCurvature]):
 class GradientSizes:
     """The root mean square of each coordinate's gradients so far, where later gradients count more.
 
-    >>> sizes = GradientSizes()
+    >>> from nearer.objectives.parameters import OneArray
+    >>> sizes = GradientSizes(OneArray())
     >>> sizes.inverse(np.array([1.0, 100.0]))(np.array([1.0, 100.0])).round(1)
     array([1., 1.])
     """
 
-    def __init__(self) -> None:
+    def __init__(self, space: VectorSpace) -> None:
+        self._space = space
         self._squares: Any = 0.0
         self._weight = 0.0
 
@@ -109,5 +111,5 @@ class GradientSizes:
         self._squares = _MEMORY * self._squares + (1 - _MEMORY) * gradient * gradient
         self._weight = _MEMORY * self._weight + (1 - _MEMORY)
         sizes = namespace(gradient).sqrt(self._squares / self._weight)
-        sizes = sizes + (_LEAST_SIZE * float(sizes.mean()) or 1.0)
+        sizes = sizes + (_LEAST_SIZE * self._space.mean(sizes) or 1.0)
         return lambda vector: vector / sizes

@@ -70,7 +70,7 @@ class GradientDescent(Solver[WithGradient]):
         space: VectorSpace = objective.parameters  # type: ignore[assignment]
         value, gradient = objective.value_and_gradient(x)
         run.count(objective.n_terms)
-        scaling = AdaGrad() if self.diagonal else None
+        scaling = AdaGrad(space) if self.diagonal else None
         first = 1.0 if self.diagonal else _first_step(objective, x, gradient, run)
         search = Backtracking(
             first, armijo=self.armijo, shrink=self.shrink, growth=self.growth, every=self.growth_every
@@ -88,14 +88,15 @@ class GradientDescent(Solver[WithGradient]):
 class AdaGrad:
     """Divide gradients by the root of the sum of their squares so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, space: VectorSpace) -> None:
+        self._space = space
         self._squares: Any = None
 
     def __call__(self, gradient: Any) -> Any:
         """Return the gradient divided, and add its squares to the sum."""
         squares = gradient * gradient
         self._squares = squares if self._squares is None else self._squares + squares
-        least = _LEAST_SQUARE * float(self._squares.max()) or 1.0
+        least = _LEAST_SQUARE * self._space.largest(self._squares) or 1.0
         return gradient / namespace(gradient).sqrt(self._squares + least)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer._utils.validation import whole
 from nearer.errors import InputError
-from nearer.objectives.base import WithFactors, members
+from nearer.objectives.base import Rescaled, WithFactors, members
 from nearer.solvers.base import Solver
 from nearer.solvers.certificate import Certificate, certify, least_loss
 from nearer.solvers.lbfgs import descend
@@ -23,6 +23,8 @@ _POSITIVE = 0.1
 _ACCURACY = 1e-3
 #: descent in the factor ends if this many iterations lower the objective by less than a share of the squared gap
 _WINDOW, _ENOUGH = 10, 0.1
+#: it also ends if this many iterations lower the objective by less than a share of that
+_FEW, _HARDLY = 2, 1e-3
 #: factor of that share after a round that did not grow, or hardly descended
 _SHARPER = 0.1
 _MOST_ITERATIONS = 2000
@@ -157,27 +159,34 @@ class _Growth:
         self.exhausted = True
         if not self.Q.shape[1]:
             return
-        recent = deque([self.value], maxlen=_WINDOW)
+        recent, descent = deque([self.value], maxlen=_WINDOW), self._descent()
 
-        def value_and_gradient(Q: np.ndarray) -> tuple[float, np.ndarray]:
+        def value_and_gradient(W: np.ndarray) -> tuple[float, np.ndarray]:
             self.run.count(self.objective.n_terms)
-            return self.objective.value_and_factor_gradient(Q)
+            return descent.value_and_gradient(W)
 
-        def record(Q: np.ndarray, value: float, length: float) -> bool:
-            self.Q, self.value, self.exhausted = Q, value, False
+        def record(W: np.ndarray, value: float, length: float) -> bool:
+            self.Q, self.value, self.exhausted = descent.factor(W), value, False
             enough = len(recent) == _WINDOW and recent[0] - value < self.enough
+            enough |= len(recent) >= _FEW and recent[-_FEW] - value < _HARDLY * self.enough
             recent.append(value)
-            self.run.look(Q, value, length, rank=Q.shape[1])
+            self.run.look(self.Q, value, length, rank=self.Q.shape[1])
             return enough
 
         try:
-            descend(value_and_gradient, self.Q, record, self.solver.memory, _MOST_ITERATIONS)
+            descend(value_and_gradient, descent.start, record, self.solver.memory, _MOST_ITERATIONS)
         except (Stop, KeyboardInterrupt) as reason:
             if not isinstance(reason, Stop):
                 self.run.end("interrupted")
             self.run.note(rank=self.Q.shape[1])
             self.run.record(self.Q, self.value, math.nan, rank=self.Q.shape[1])
             raise
+
+    def _descent(self) -> Rescaled:
+        """Return what to descend over: better coordinates if the objective has any, else the factor itself."""
+        if "rescaled" in self.objective.provides:
+            return self.objective.rescaled(self.Q)  # type: ignore[attr-defined]
+        return Rescaled(self.Q, self.objective.value_and_factor_gradient, lambda W: W)
 
     def _prune(self, before: float) -> None:
         """Turn the columns of the factor to be orthogonal, and remove those that add next to nothing.
@@ -202,8 +211,9 @@ class _Growth:
         """Descend longer in the next round if there was nothing new in this one; count those that led nowhere."""
         if not n_new or before - self.value < self.enough:
             self.sharpness *= _SHARPER
-        lower = before - self.value > _ROUNDING * abs(before)
-        self.still = self.still + 1 if self.exhausted and not lower else 0
+        least = _ROUNDING * abs(before)
+        done = (self.exhausted or self.enough < least) and not before - self.value > least
+        self.still = self.still + 1 if done else 0
 
     def _goes_on(self) -> bool:
         if self.still < _PATIENCE:

@@ -9,7 +9,7 @@ from nearer.objectives.base import Plane
 _MOST_STEPS = 50
 _MOST_HALVINGS = 30
 #: differences of slopes are taken over this share of the largest weight
-_DIFFERENCE = 1e-4
+_DIFFERENCE = 1e-8
 #: a step must bring this share of the decrease that the slopes promise
 _DECREASE = 1e-4
 #: a step is the last one if it promises less than this share of the value

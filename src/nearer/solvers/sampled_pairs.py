@@ -56,7 +56,7 @@ class _SampledPairs(Solver[O]):
     def solve(self, objective: O, x: Any, rng: np.random.Generator, run: Run) -> Any:
         space: VectorSpace = objective.parameters  # type: ignore[assignment]
         step = self._step(objective, x, run)
-        scaling = AdaGrad() if self.diagonal else None
+        scaling = AdaGrad(space) if self.diagonal else None
         run.count(objective.n_terms)
         run.begin(x, objective.value(x), step)
         estimates, n_steps = self._estimates(objective, rng), max(round(1 / self.share), 1)

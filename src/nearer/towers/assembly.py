@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +12,8 @@ import torch
 from scipy import sparse
 from torch import Tensor, nn
 
+from nearer._utils.group import ALONE, Group
+from nearer._utils.namespaces import as_like
 from nearer.errors import InputError
 from nearer.losses.margins import MarginLoss
 from nearer.objectives.least_squares import LinearPathObjective
@@ -22,18 +24,7 @@ from nearer.objectives.tower_inputs import Ids
 from nearer.objectives.towers import TowerObjective
 from nearer.towers.inputs import History, blocks_of
 from nearer.towers.networks import drawn, layers
-
-
-@dataclass(frozen=True)
-class Side:
-    """One side of the data: how many entities, what is known of them, and how much their unobserved pairs count."""
-
-    n_rows: int
-    kinds: tuple[str, ...]
-    features: Any = None
-    seen: sparse.csr_matrix | None = None
-    weights: np.ndarray | None = None
-    imputed: np.ndarray | None = None
+from nearer.towers.spreading import Side, parts_of
 
 
 @dataclass(frozen=True)
@@ -77,6 +68,7 @@ class Architecture:
             side.seen,
             ids=ids,
             constant=constant,
+            within=side.within,
             dtype=dtype,
             device=device,
         )
@@ -112,7 +104,7 @@ class Architecture:
     def _users_tower(self, side: Side, number: int, dtype: torch.dtype, device: Any) -> Tower:
         assert self.modules is not None
         if side.features is None:
-            given = torch.arange(side.n_rows, device=device)
+            given = torch.arange(side.first, side.first + side.n_rows, device=device)
         else:
             dense = side.features.toarray() if sparse.issparse(side.features) else side.features
             given = torch.as_tensor(dense, dtype=dtype, device=device)
@@ -139,37 +131,85 @@ class Penalty:
     frequency: float
 
 
-def objective_of(
+@dataclass(frozen=True)
+class TowerTerms:
+    """What is minimised, and where.
+
+    Attributes
+    ----------
+    loss : MarginLoss
+        The loss of an observed pair.
+    omega, missing : float
+        Weight and score of an unobserved pair.
+    penalty : Penalty
+        The L2 term.
+    chunk_rows : int
+        Entities whose activations are in memory at a time.
+    dropout : float
+        Share of each history that is left out in a step of training.
+    dtype, device
+        Precision and device.
+    """
+
+    loss: MarginLoss
+    omega: float
+    missing: float
+    penalty: Penalty
+    chunk_rows: int
+    dropout: float
+    dtype: torch.dtype
+    device: str
+
+
+def objective_and_start(
+    architecture: Architecture,
     pairs: sparse.csr_matrix,
-    towers: tuple[Tower, Tower],
     sides: tuple[Side, Side],
-    loss: MarginLoss,
-    *,
-    omega: float,
-    missing: float,
-    penalty: Penalty,
-    chunk_rows: int,
-    dropout: float,
-    dtype: torch.dtype,
-    device: Any,
-) -> TowerObjective:
-    """Return the objective of two towers on observed pairs with weights."""
-    observed = observed_pairs(pairs, dtype, device)
-    weights = _weights(sides, omega, missing, dtype, device)
-    scales = _scales(towers, observed, weights, penalty.frequency)
+    terms: TowerTerms,
+    rng: np.random.Generator,
+    group: Group = ALONE,
+) -> tuple[TowerObjective, Tensor]:
+    """Return the objective of two towers on observed pairs with weights, and random parameters.
+
+    In several processes, both are the part of this process. Parameters are drawn, and the L2 term is scaled, as for a
+    fit in one process.
+    """
+    dtype, device = terms.dtype, terms.device
+    towers = _towers(architecture, sides, dtype, device if group.alone else "cpu")
+    start = first_parameters(towers, architecture.n_components, terms.missing, rng)
+    weights = _weights(sides, terms.omega, terms.missing, dtype, device)
+    scales = _scales(towers, pairs, weights, terms.penalty.frequency)
+    parts = None
+    if not group.alone:
+        parts = parts_of(pairs, group)
+        pairs, own = pairs[parts.left.own], parts.left.own
+        weights = replace(weights, left=weights.left[own], imputed_left=weights.imputed_left[own])
+        sides = sides[0].part(own), sides[1].part(parts.right.own)
+        towers = _towers(architecture, sides, dtype, device)
     linear = all(tower.linear and isinstance(tower.blocks[0], Ids) for tower in towers)
     kind = LinearPathObjective if linear else TowerObjective
-    return kind(
-        observed,
+    objective = kind(
+        observed_pairs(pairs, dtype, device),
         *towers,
-        loss,
+        terms.loss,
         weights,
-        l2=penalty.l2,
-        scales=scales,
-        chunk_rows=chunk_rows,
-        dropout=dropout,
+        l2=terms.penalty.l2,
+        chunk_rows=terms.chunk_rows,
+        dropout=terms.dropout,
         noisy=[block for tower in towers for block in tower.blocks if isinstance(block, History)],
+        parts=parts,
     )
+    own_part = objective.spread.own
+    objective.scales = None if scales is None else own_part(scales.to(device))
+    # networks of the user's own begin as in process 0
+    return objective, objective.spread.summed(objective.spread.once(own_part(start)))
+
+
+def _towers(
+    architecture: Architecture, sides: tuple[Side, Side], dtype: torch.dtype, device: Any
+) -> tuple[Tower, Tower]:
+    left, right = (architecture.tower(side, k, dtype, device) for k, side in enumerate(sides))
+    return left, right
 
 
 def observed_pairs(pairs: sparse.csr_matrix, dtype: torch.dtype, device: Any) -> ObservedPairs:
@@ -207,7 +247,7 @@ def _weights(
 
 
 def _scales(
-    towers: tuple[Tower, Tower], pairs: ObservedPairs, weights: Weights, frequency: float
+    towers: tuple[Tower, Tower], pairs: sparse.csr_matrix, weights: Weights, frequency: float
 ) -> Tensor | None:
     """Return the factor on the L2 term of each parameter: the power of how much data it sees.
 
@@ -217,10 +257,10 @@ def _scales(
     if not frequency:
         return None
     found = []
-    counts = (pairs.left_counts, pairs.right_counts)
+    counts = np.diff(pairs.indptr), np.bincount(pairs.indices, minlength=pairs.shape[1])
     own, other = (weights.left, weights.right), (weights.right, weights.left)
     for tower, count, a, b in zip(towers, counts, own, other, strict=True):
-        sees = count.to(a) + weights.omega * a * b.sum()
+        sees = as_like(count, a) + weights.omega * a * b.sum()
         scales = torch.full(
             (tower.n_parameters,), float(sees.mean()) ** frequency, dtype=a.dtype, device=a.device
         )

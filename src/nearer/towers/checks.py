@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from nearer._utils.schema import (
     BUDGET,
@@ -74,8 +76,14 @@ SCHEMA = Saved(
 def check_settings(model: TwoTower) -> None:
     """Refuse parameters that no fit can use."""
     whole("n_components", model.n_components)
+    if isinstance(model.hidden, str) or not isinstance(model.hidden, Sequence):
+        raise InputError(
+            f"must hold the width of each layer, such as (256, 256), or () for linear towers, not {model.hidden!r}",
+            parameter="hidden",
+        )
     for width in model.hidden:
         whole("hidden", width)
+    _check_modules(model.modules)
     for name in ("omega", "l2", "frequency", "dropout"):
         not_negative(name, getattr(model, name))
     if model.dropout >= 1:
@@ -104,3 +112,14 @@ def check_loaded(model: TwoTower) -> None:
         counts[0][0] + counts[1][0] == len(model.parameters_),
         "parameters_ must have one entry per parameter",
     )
+
+
+def _check_modules(modules: Any) -> None:
+    """Refuse anything but two networks."""
+    if modules is None:
+        return
+    pair = isinstance(modules, tuple | list) and len(modules) == 2
+    if not pair or not all(isinstance(module, nn.Module) for module in modules):
+        raise InputError(
+            "must be a pair of torch.nn.Module: the left and the right tower", parameter="modules"
+        )

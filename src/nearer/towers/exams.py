@@ -58,7 +58,10 @@ def exam(
     rng: np.random.Generator,
 ) -> Exam:
     """Return an exam on a part of the interactions; the parameters are those of `TwoTower.search`."""
-    ranking_scores([[0]], sparse.csr_matrix([[1.0]]), [measure])  # refuses a measure that does not exist
+    try:
+        ranking_scores([[0]], sparse.csr_matrix([[1.0]]), [measure])
+    except InputError as error:
+        raise error.but(parameter="measure") from None
     known, held = R.split(held_out, by=by, random_state=rng)  # type: ignore[arg-type]  # it checks
     sides = [
         None if X is None else checked_features(X, count, name)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,13 +13,14 @@ from scipy import sparse
 from torch import Tensor
 
 from nearer._fitting import no_run
-from nearer.errors import InputError
-from nearer.losses.margins import MarginLoss, SquareLoss
+from nearer._utils.group import ALONE, Group, checked_same, ending_in_words
+from nearer.errors import InputError, LostProcessError, Suggestion
+from nearer.losses.margins import SquareLoss
 from nearer.objectives.least_squares import LinearPathObjective
 from nearer.objectives.towers import TowerObjective
 from nearer.solvers import AlternatingLeastSquares, FullAdam, NoisyAdam, Result, Run, Solver, find, minimise
-from nearer.towers.assembly import Architecture, Penalty, Side, first_parameters, objective_of
-from nearer.towers.checkpoints import Checkpoint
+from nearer.towers.assembly import Architecture, Side, TowerTerms, objective_and_start
+from nearer.towers.checkpoints import Checkpoint, digest_of
 from nearer.towers.starts import can_start, least_squares_start
 
 #: embeddings of both sides and all parameters
@@ -33,19 +33,11 @@ _SHORT = 0.2
 
 
 @dataclass(frozen=True)
-class TowerSettings:
+class TowerSettings(TowerTerms):
     """What a user set, checked."""
 
     architecture: Architecture
-    loss: MarginLoss
-    omega: float
-    missing: float
-    penalty: Penalty
-    dropout: float
     solver: str | Solver
-    chunk_rows: int
-    dtype: torch.dtype
-    device: str
 
 
 @dataclass(frozen=True)
@@ -80,9 +72,34 @@ def fit_towers(
     run: Run,
     rng: np.random.Generator,
     checkpoint: str | os.PathLike[str] | None,
+    group: Group = ALONE,
 ) -> tuple[Found, Result]:
-    """Return what a fit found, and its result."""
-    objective, start = assembled(data, settings, rng)
+    """Return what a fit found, and its result; in several processes, all of them return the same."""
+    try:
+        with ending_in_words(group):
+            return _fit_together(data, settings, run, rng, checkpoint, group)
+    except LostProcessError as error:
+        remedy = [
+            *error.remedy,
+            Suggestion("checkpoint", "fit.npz", "next time, so that the fit can continue"),
+        ]
+        if checkpoint is not None:
+            remedy = [*error.remedy, f"start the same fit again: it continues from {os.fspath(checkpoint)}"]
+        raise error.but(remedy=remedy) from error
+
+
+def _fit_together(
+    data: Data,
+    settings: TowerSettings,
+    run: Run,
+    rng: np.random.Generator,
+    checkpoint: str | os.PathLike[str] | None,
+    group: Group,
+) -> tuple[Found, Result]:
+    digest = digest_of(settings, data) if checkpoint is not None or not group.alone else ""
+    checked_same(group, "data or settings", digest)
+    settings = replace(settings, device=group.device(settings.device))
+    objective, start = assembled(data, settings, rng, group)
     solver = solver_for(settings, objective, data.sides)
     if (
         solver.default_epochs is not None
@@ -92,7 +109,7 @@ def fit_towers(
         solver = replace(solver, epochs=run.budget.max_epochs)  # the schedule ends with the budget
     if isinstance(solver, AlternatingLeastSquares):
         start = _SHORT * start
-    kept = None if checkpoint is None else Checkpoint(checkpoint, settings, data)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, digest, objective.spread)
     x, state = (start, None) if kept is None else kept.found(start)
     with torch_threads(objective):
         score, stopped = _score(objective, data), None
@@ -115,6 +132,7 @@ def fit_towers(
             )
         objective.refresh(None)
         P, Q = objective.embeddings(x)
+        x = objective.spread.whole(x)
     if kept is not None and result.stop_reason not in ("interrupted", "callback"):
         kept.remove()
     details = {
@@ -122,10 +140,15 @@ def fit_towers(
         "solver": repr(solver),
         "inputs": ["+".join(side.kinds) for side in data.sides],
     }
-    return (P.cpu().numpy(), Q.cpu().numpy(), x.cpu().numpy()), replace(result, details=details)
+    if not group.alone:
+        details |= {"processes": group.size, "bytes_sent": group.sent}
+    result = replace(result, details=details, state=objective.spread.whole_state(result.state))
+    return (P.cpu().numpy(), Q.cpu().numpy(), x.cpu().numpy()), result
 
 
-def assembled(data: Data, settings: TowerSettings, rng: np.random.Generator) -> tuple[TowerObjective, Tensor]:
+def assembled(
+    data: Data, settings: TowerSettings, rng: np.random.Generator, group: Group = ALONE
+) -> tuple[TowerObjective, Tensor]:
     """Return the objective of a fit and its first parameters."""
     try:
         torch.empty(0, device=settings.device)
@@ -133,24 +156,7 @@ def assembled(data: Data, settings: TowerSettings, rng: np.random.Generator) -> 
         raise InputError(
             f"is {settings.device!r}, but torch cannot compute there: choose 'cpu'", parameter="device"
         ) from error
-    place: dict[str, Any] = {"dtype": settings.dtype, "device": settings.device}
-    towers = tuple(settings.architecture.tower(side, k, **place) for k, side in enumerate(data.sides))
-    objective = objective_of(
-        data.pairs,
-        (towers[0], towers[1]),
-        data.sides,
-        settings.loss,
-        omega=settings.omega,
-        missing=settings.missing,
-        penalty=settings.penalty,
-        chunk_rows=settings.chunk_rows,
-        dropout=settings.dropout,
-        **place,
-    )
-    start = first_parameters(
-        (towers[0], towers[1]), settings.architecture.n_components, settings.missing, rng
-    )
-    return objective, start
+    return objective_and_start(settings.architecture, data.pairs, data.sides, settings, rng, group)
 
 
 @contextmanager
@@ -189,6 +195,7 @@ def _score(objective: TowerObjective, data: Data) -> Callable[[Tensor], float] |
     def of(x: Tensor) -> float:
         objective.refresh(None)
         P, Q = objective.embeddings(x)
-        return score(P.cpu().numpy(), Q.cpu().numpy())
+        group = objective.group
+        return group.same_as_first(score(P.cpu().numpy(), Q.cpu().numpy()) if group.is_first else None)
 
     return of

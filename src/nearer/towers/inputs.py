@@ -14,6 +14,7 @@ from nearer._utils.schema import Array, Fields, Flag
 from nearer._utils.tables import finite_rows, naming_cells, well_formed
 from nearer.errors import InputError
 from nearer.objectives.tower_inputs import Block, Dense, Ids, Sparse
+from nearer.towers.spreading import Within
 
 KINDS = ("ids", "features", "history")
 #: share of histories that a step of training leaves out whole
@@ -146,21 +147,30 @@ class History(Sparse):
     a history.
     """
 
-    def __init__(self, starts: torch.Tensor, columns: torch.Tensor, n_columns: int, dtype: torch.dtype):
+    def __init__(
+        self,
+        starts: torch.Tensor,
+        columns: torch.Tensor,
+        n_columns: int,
+        dtype: torch.dtype,
+        within: Within | None = None,
+    ):
         counts = starts.diff()
         values = counts.clamp(min=1).to(dtype).rsqrt().repeat_interleave(counts)
         super().__init__(starts, columns, values, n_columns)
         self._whole = values
+        self._within = within or Within(self.n_rows, len(values), 0, 0)
 
     def redraw(self, dropout: float, rng: np.random.Generator | None) -> None:
         """Leave out this share of all entries, others than before; without a generator, none."""
         if rng is None or not dropout:
             self.set_values(self._whole)
             return
-        kept = as_like(
-            (rng.random(len(self._whole), dtype=np.float32) >= dropout) / (1 - dropout), self._whole
-        )
-        rows = as_like(rng.random(self.n_rows, dtype=np.float32) >= _WHOLE_ROWS, self._whole)
+        at = self._within
+        entries = rng.random(at.n_entries, dtype=np.float32)[at.first_entry :][: len(self._whole)]
+        kept = as_like((entries >= dropout) / (1 - dropout), self._whole)
+        rows = rng.random(at.n_rows, dtype=np.float32)[at.first_row :][: self.n_rows]
+        rows = as_like(rows >= _WHOLE_ROWS, self._whole)
         self.set_values(self._whole * kept * rows.repeat_interleave(self.starts.diff()))
 
 
@@ -172,6 +182,7 @@ def blocks_of(
     *,
     ids: bool = True,
     constant: bool = True,
+    within: Within | None = None,
     dtype: torch.dtype,
     device: Any,
 ) -> list[Block]:
@@ -191,6 +202,8 @@ def blocks_of(
         False for entities that had no id in the fit.
     constant : bool
         Whether there is a constant column at the end.
+    within : Within, optional
+        Where histories of one process are among all.
     """
     found: list[Block] = []
     for kind in kinds:
@@ -203,7 +216,7 @@ def blocks_of(
             starts, columns = (
                 torch.from_numpy(a.astype(np.int64)).to(device) for a in (seen.indptr, seen.indices)
             )
-            found.append(History(starts, columns, seen.shape[1], dtype))
+            found.append(History(starts, columns, seen.shape[1], dtype, within))
     if constant:
         found.append(Dense(torch.ones(n_rows, 1, dtype=dtype, device=device)))
     return found

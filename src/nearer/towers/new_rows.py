@@ -41,11 +41,12 @@ def embed_new(
         raise InputError(f"towers of your own embed new {name} entities themselves: call the module")
     if features is None and "features" in kinds[side]:
         raise InputError(
-            f"the {name} tower sees features: pass those of the new entities", parameter="features"
+            f"must be passed: the {name} tower sees features of the new entities", parameter="features"
         )
     if history is None and kinds[side] == ("ids",):
         raise InputError(
-            f"the {name} tower sees ids alone: pass the history of new entities", parameter="history"
+            f"must be passed: the {name} tower sees ids alone, which new entities do not have",
+            parameter="history",
         )
     seen = history
     if "history" in kinds[side] and history is None:

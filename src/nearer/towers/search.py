@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from nearer._utils.group import processes
 from nearer._utils.validation import generator
+from nearer.errors import InputError
 from nearer.interactions import Interactions
 from nearer.interactions.named import as_pairs
 from nearer.towers.data import check_learnable
@@ -36,6 +38,7 @@ _FIRST: tuple[Settings, ...] = (
 #: the same if features are all that is known of new entities: what the tower of that side sees besides
 _BY_FEATURES: tuple[tuple[str, Settings], ...] = (
     ("ids", _FACTORS),
+    ("", _FACTORS),
     ("", _DEEP),
     ("", _PATH),
     ("history", _PATH),
@@ -61,6 +64,10 @@ def chosen(
     model: TwoTower, R: Any, left: Any, right: Any, seconds: float, questions: dict[str, Any]
 ) -> TwoTower:
     """Set the parameters of the model to the best of some trials, and fit it."""
+    if not processes().alone:
+        raise InputError(
+            "search runs in one process: search first, then fit in several with the settings found"
+        )
     began = time.monotonic()
     pairs = as_pairs(R, left, right)
     check_learnable(pairs)

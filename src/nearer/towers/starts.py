@@ -10,19 +10,21 @@ paths begin at zero.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from nearer._utils.group import Group
 from nearer.losses.margins import MarginLoss, SquareLoss
 from nearer.objectives.tower import Tower
 from nearer.objectives.tower_inputs import Block, Ids
 from nearer.objectives.towers import TowerObjective
 from nearer.solvers import AlternatingLeastSquares, Run, minimise
-from nearer.towers.assembly import first_parameters, objective_of
+from nearer.towers.assembly import objective_and_start
 from nearer.towers.inputs import History
 
 if TYPE_CHECKING:
@@ -66,41 +68,28 @@ def least_squares_start(
     rng : numpy Generator
         For the random start of least squares.
     """
-    (P, Q), stopped = _embeddings(data, settings, run, rng)
+    (P, Q), stopped = _embeddings(data, settings, run, rng, objective.group)
     x = objective.start(x)
     left, right = objective.split(x)
-    _write(objective, objective.left, left, P, Q)
-    _write(objective, objective.right, right, Q, P)
+    _write(objective, objective.left, left, P, lambda: objective.parts.right.joined(Q))
+    _write(objective, objective.right, right, Q, lambda: objective.parts.left.joined(P))
     return _at_best_length(objective, x), stopped
 
 
 def _embeddings(
-    data: Data, settings: TowerSettings, run: Run, rng: np.random.Generator
+    data: Data, settings: TowerSettings, run: Run, rng: np.random.Generator, group: Group
 ) -> tuple[tuple[Tensor, Tensor], str | None]:
-    """Return the least squares solution of towers of ids."""
-    place: dict[str, Any] = {"dtype": settings.dtype, "device": torch.device(settings.device)}
+    """Return the least squares solution of towers of ids, for the entities of this process."""
     sides = tuple(replace(side, kinds=("ids",), features=None, seen=None) for side in data.sides)
     linear = replace(settings.architecture, hidden=(), linear=True)
-    towers = tuple(linear.tower(side, k, **place) for k, side in enumerate(sides))
     times = _times_as_curved(settings.loss)
     penalty = replace(settings.penalty, l2=settings.penalty.l2 * math.sqrt(times))
-    squares = objective_of(
-        data.pairs,
-        (towers[0], towers[1]),
-        (sides[0], sides[1]),
-        SquareLoss(),
-        omega=settings.omega * times,
-        missing=settings.missing,
-        penalty=penalty,
-        chunk_rows=settings.chunk_rows,
-        dropout=0.0,
-        **place,
-    )
-    theta = first_parameters((towers[0], towers[1]), linear.n_components, settings.missing, rng)
+    terms = replace(settings, loss=SquareLoss(), omega=settings.omega * times, penalty=penalty, dropout=0.0)
+    squares, theta = objective_and_start(linear, data.pairs, (sides[0], sides[1]), terms, rng, group)
     budget = replace(run.budget.part(_SHARE), max_epochs=_ROUNDS, tol=0.0)
     theta, result = minimise(AlternatingLeastSquares(), squares, theta, budget=budget, rng=rng, run=run)
     stopped = result.stop_reason if result.stop_reason in ("interrupted", "callback") else None
-    return squares.embeddings(theta), stopped
+    return squares.own_embeddings(theta), stopped
 
 
 def _times_as_curved(loss: MarginLoss) -> float:
@@ -112,9 +101,15 @@ def _times_as_curved(loss: MarginLoss) -> float:
     return float(SquareLoss().second_derivative(zero) / loss.second_derivative(zero).clamp(min=0.01))
 
 
-def _write(objective: TowerObjective, tower: Tower, theta: Tensor, target: Tensor, other: Tensor) -> None:
-    """Set the linear path of a tower so that its embeddings are as close to the target as they can be."""
-    bases = {k: basis for k, block in enumerate(tower.blocks) if (basis := _basis(block, other)) is not None}
+def _write(
+    objective: TowerObjective, tower: Tower, theta: Tensor, target: Tensor, other: Callable[[], Tensor]
+) -> None:
+    """Set the linear path of a tower so that its embeddings are as close to the target as they can be.
+
+    `other` returns the embeddings of all entities of the other side.
+    """
+    found = {k: _basis(block, other, target) for k, block in enumerate(tower.blocks)}
+    bases = {k: basis for k, basis in found.items() if basis is not None}
     weights = _regression(objective, tower, bases, target)
     for k in range(len(tower.blocks)):
         tower.linear_part(theta, k).zero_()
@@ -128,11 +123,11 @@ def _write(objective: TowerObjective, tower: Tower, theta: Tensor, target: Tenso
             tower.linear_part(theta, k).copy_(target - sum(reached))
 
 
-def _basis(block: Block, other: Tensor) -> Tensor | None:
+def _basis(block: Block, other: Callable[[], Tensor], like: Tensor) -> Tensor | None:
     """Return matrices of weights to combine: one per column of features, or the embeddings of the other side."""
     if isinstance(block, Ids) or (not isinstance(block, History) and block.n_columns > _MOST_COLUMNS):
         return None
-    return other if isinstance(block, History) else torch.eye(block.n_columns).to(other)
+    return other() if isinstance(block, History) else torch.eye(block.n_columns).to(like)
 
 
 def _regression(
@@ -148,6 +143,7 @@ def _regression(
         X = torch.cat([tower.blocks[k].times(basis, rows) for k, basis in bases.items()], dim=1).double()
         normal += X.T @ X
         mixed += X.T @ target[rows].double()
+    normal, mixed = objective.group.sums_of(normal, mixed)
     normal.diagonal().add_(_RIDGE * normal.diagonal().mean() + 1e-12)
     found = torch.linalg.solve(normal, mixed).to(target.dtype)
     return dict(zip(bases, found.split(sizes), strict=True))

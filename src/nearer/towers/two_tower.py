@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._fitting import watched
+from nearer._utils.group import processes
 from nearer._utils.optional import optional as optional_package
 from nearer._utils.validation import RandomState, generator, positive, whole
 from nearer.errors import InputError
@@ -21,6 +22,7 @@ from nearer.interactions.recommending import Recommending
 from nearer.losses import MarginLoss, find_margin_loss
 from nearer.metrics import mean_precision
 from nearer.solvers import Budget, Run, Solver
+from nearer.solvers.agreement import over_processes
 from nearer.solvers.run import Callback
 from nearer.towers.data import check_learnable, checked_weights, held_out_part
 
@@ -199,9 +201,10 @@ class TwoTower(Recommending, BaseEstimator):
             Factors whose product has the scores that unobserved pairs should have, instead of `missing`.
         """
         self._check_settings()
+        group = processes()
         pairs = as_pairs(R, left, right)
         check_learnable(pairs)
-        rng = generator(self.random_state)
+        rng = group.same_as_first(generator(self.random_state))
         scalings, features = self._features(pairs, left, right)
         kinds = kinds_of(self.inputs, (left is not None, right is not None))
         weights = checked_weights(pairs, left_weights, right_weights, imputed)
@@ -218,10 +221,11 @@ class TwoTower(Recommending, BaseEstimator):
             )
             for k in range(2)
         )
-        with watched(self.verbose, self.callback, self.max_seconds) as (callback, finish):
-            run = Run(self._budget(), callback)
+        verbose = self.verbose and group.is_first
+        with watched(verbose, self.callback, self.max_seconds) as (callback, finish):
+            run = Run(self._budget(), callback, agree=None if group.alone else over_processes(group))
             data = Data(train, (sides[0], sides[1]), score)
-            found, result = fit_towers(data, self._settings(), run, rng, self.checkpoint)
+            found, result = fit_towers(data, self._settings(), run, rng, self.checkpoint, group)
             finish(result)
         self.left_embedding_, self.right_embedding_, self.parameters_ = found
         if features[0] is None and self.modules is None:
@@ -333,16 +337,16 @@ class TwoTower(Recommending, BaseEstimator):
 
     def _settings(self) -> TowerSettings:
         return TowerSettings(
-            self._architecture(),
-            find_margin_loss(self.loss),
-            float(self.omega),
-            float(self.missing),
-            Penalty(float(self.l2), float(self.frequency)),
-            float(self.dropout),
-            self.solver,
-            self.chunk_rows,
-            DTYPES[self.dtype],
-            self.device,
+            loss=find_margin_loss(self.loss),
+            omega=float(self.omega),
+            missing=float(self.missing),
+            penalty=Penalty(float(self.l2), float(self.frequency)),
+            chunk_rows=self.chunk_rows,
+            dropout=float(self.dropout),
+            dtype=DTYPES[self.dtype],
+            device=self.device,
+            architecture=self._architecture(),
+            solver=self.solver,
         )
 
     def _architecture(self) -> Architecture:
@@ -362,7 +366,7 @@ class TwoTower(Recommending, BaseEstimator):
         if features is not None:
             if scaling is None:
                 raise InputError(
-                    f"the fit had no features of the {name} side: leave features out", parameter="features"
+                    f"must be left out: the fit had no features of the {name} side", parameter="features"
                 )
             features = scaling.scaled(checked_features(features, None, "features", scaling))
         if history is not None:

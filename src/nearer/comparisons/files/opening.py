@@ -78,7 +78,7 @@ def read_table(
 
 def _read_any(path: Path, kind: str, columns: Columns | None, header: bool | None, wanted: TableKind) -> Any:
     if header is not None and kind != "csv":
-        raise _not_for("header", "csv, tsv and txt files")
+        raise not_for("header", "csv, tsv and txt files")
     if kind == "csv":
         from nearer.comparisons.files.csv import read_csv
 
@@ -93,11 +93,12 @@ def _read_any(path: Path, kind: str, columns: Columns | None, header: bool | Non
         return read_parquet(path, columns, wanted)
     for name, value in {"columns": columns, **wanted.settings_of_tables()}.items():
         if value is not None:
-            raise _not_for(name, "tables, not for npz files")
+            raise not_for(name, "tables, not for npz files")
     return wanted.read_npz(path)
 
 
-def _not_for(parameter: str, what: str) -> InputError:
+def not_for(parameter: str, what: str) -> InputError:
+    """Return the error about a setting of another kind of file."""
     return InputError(f"is for {what}", "leave it out", parameter=parameter)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ from nearer.comparisons.files.writing import Written
 from nearer.errors import InputError, Place
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyarrow.parquet import FileMetaData
 
 Noted = TypeVar("Noted")
@@ -26,12 +27,8 @@ _ROW_BYTES = 4  # what a row takes at the very least, however well it is packed
 
 def read_parquet(path: Path, columns: Columns | None, wanted: TableKind) -> Any:
     import pyarrow as pa
-    from pyarrow import parquet
 
-    try:
-        schema = parquet.read_schema(path)
-    except pa.ArrowInvalid:
-        raise InputError("this is not a parquet file", "is it another format with the wrong name?") from None
+    schema = schema_of(path)
     layout = wanted.layout(schema.names, columns, Place(str(path)))
     chosen = [schema.names[position] for position in layout.roles.values()]
     if (notes := (schema.metadata or {}).get(b"nearer")) is not None:
@@ -44,19 +41,47 @@ def read_parquet(path: Path, columns: Columns | None, wanted: TableKind) -> Any:
         place=lambda row: Place(str(path), row=row),
         source=str(path),
     )
-    texts = [field.name for field in part if is_text(field.type)]
+    n_rows = 0
+    for batch in batches(path, chosen):
+        assembler.add(batch)
+        n_rows += batch.num_rows
+    if not n_rows:
+        raise InputError(f"the file holds no {wanted.noun}")
+    fields = assembler.finish()
+    wanted.warn_of_unused(layout, columns, lambda: _sample(path), str(path))
+    return fields
+
+
+def schema_of(path: Path) -> pa.Schema:
+    """Return the names and types of the columns of a file."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return parquet.read_schema(path)
+    except pa.ArrowInvalid:
+        raise InputError("this is not a parquet file", "is it another format with the wrong name?") from None
+
+
+def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of some columns, checked; texts are dictionaries."""
+    from pyarrow import parquet
+
+    schema = schema_of(path)
+    texts = [name for name in chosen if is_text(schema.field(name).type)]
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
-        if not file.metadata.num_rows:
-            raise InputError(f"the file holds no {wanted.noun}")
         check_expansion(file.metadata, path)
         for batch in file.iter_batches(_BATCH_ROWS, columns=chosen, use_threads=False):
             batch.validate(full=True)
-            assembler.add(batch.select(chosen))
-        fields = assembler.finish()
-        wanted.warn_of_unused(
-            layout, columns, lambda: rows_of(next(file.iter_batches(SAMPLE_ROWS))), str(path)
-        )
-    return fields
+            yield batch.select(chosen)
+
+
+def _sample(path: Path) -> Any:
+    """Return the first rows of a file."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        return rows_of(next(file.iter_batches(SAMPLE_ROWS)))
 
 
 def checked_notes(text: bytes, read: Callable[[Mapping[str, Any]], Noted]) -> Noted:

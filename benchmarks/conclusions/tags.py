@@ -1,0 +1,50 @@
+"""Conclusions of `tags`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks import _tag_report as report
+from benchmarks._tables import digits, median
+from benchmarks.conclusions._words import Rows, listed, share, span
+
+
+def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
+    """Which gaps are missed, then F1 compared with the rivals, columns and time."""
+    judged = list(report.standings(rows, settings))
+    held = share(sum(holds is True for *_, holds in judged), len(judged))
+    gaps = [report.gap(rows, level, beta) for level in report.levels(rows) for beta in settings["betas"]]
+    return [
+        f"The target, a certified relative gap of {settings['tol']:g} within the budget of derivatives, is met in "
+        f"{held} problems: gaps of {span(gaps, '.3g')} are left, and where they are near 1, nothing is certified.",
+        *(_compared(rows, settings, level) for level in report.levels(rows)),
+        _columns(rows, settings),
+    ]
+
+
+def _compared(rows: Rows, settings: dict[str, Any], level: str) -> str:
+    ours = [report.f1(rows, level, report.ours(beta)).mean() for beta in settings["betas"]]
+    rivals = {rival: report.f1(rows, level, rival).mean() for rival in (report.FACTORS, report.POPULARITY)}
+    words = [
+        f"{span([mean - found for mean in ours], '+.1f')} points from {rival}'s {found:.1f}%"
+        for rival, found in rivals.items()
+    ]
+    return (
+        f"Post-core {level}: at the {len(ours)} strengths, ours has an F1 of {span(ours, '.1f')}%, which is "
+        f"{listed(words)}."
+    )
+
+
+def _columns(rows: Rows, settings: dict[str, Any]) -> str:
+    level = report.levels(rows)[0]
+    every = [report.enough(rows, level, beta) for beta in settings["betas"]]
+    ranks = [
+        one["rank"] for beta in settings["betas"] for one in report.found(rows, level, report.ours(beta))
+    ]
+    whole = median(one["seconds"] for one in report.found(rows, level, report.FACTORS))
+    columns, seconds = (span(values) for values in zip(*every, strict=True))
+    return (
+        f"On post-core {level}, {columns} columns and {seconds} s are enough: from there on, F1 stays within 1% of its "
+        f"last value, which comes with {span(ranks)} columns. The choice of settings of PITF and its fit take "
+        f"{digits(whole, 2)} s."
+    )

@@ -13,7 +13,7 @@ precision (AP) is that among all pairs, of which few are links, estimated from t
 - *factorisation* is a logistic matrix factorisation with 32 dimensions and offsets, on the same links and the same
   sample of other pairs, with the L2 term that is best in validation. It has as many trials as ours.
 - *common neighbours* and *Adamic-Adar* count neighbours; in the directed graph these are linked in either
-  direction, or on paths of two links, whichever validates better.
+  direction, or on paths of two links, whichever has the higher AUC in validation.
 
 Seconds are CPU time of one thread; other programs ran on the machine.
 """

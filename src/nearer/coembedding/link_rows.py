@@ -17,7 +17,7 @@ _FEW_PAIRS, _PER_LINK = 200_000, 5
 #: more pairs than this are refused, for the memory that they take
 _MOST_PAIRS = 20_000_000
 #: all pairs are listed, and some of them drawn, if these are no smaller a share than this
-_LARGE_SHARE = 0.1
+_LARGE_SHARE = 0.5
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,8 @@ def test_processes_stop_together_and_share_the_draws_of_the_first(together, said
 
 def test_what_processes_cannot_do_is_one_sentence_in_each(said):
     for one in said:
-        assert "process 1 has other data or settings" in one["other data"]
+        for name in ("other data", "other weights", "other epochs", "one checkpoint"):
+            assert "process 1 has other data or settings" in one[name], name
         assert "one process" in one["search"]
         assert "part-1.parquet" in one["damaged folder"]
         assert one["too few"] == "nothing"

@@ -71,6 +71,28 @@ def test_a_process_that_hangs_is_lost_after_the_time_limit(tmp_path):
     assert "checkpoint='fit.npz'" in said  # what to do next time
 
 
+HASTY = """
+import os, nearer
+from nearer._utils.group import processes
+from tests.towers.problems import split
+group = processes()
+def press(progress):
+    if group.is_first and progress.epoch == 3:
+        raise KeyboardInterrupt  # as a second ctrl-C does
+try:
+    nearer.TwoTower(4, hidden=(), inputs="ids", solver="gd", tol=0, random_state=0, callback=press).fit(split()[0])
+except (KeyboardInterrupt, nearer.errors.LostProcessError) as error:
+    print(type(error).__name__, flush=True)
+    os._exit(3)
+"""
+
+
+def test_a_process_interrupted_at_once_leaves_the_others_without_mixed_messages(tmp_path):
+    found = ended(started(HASTY, tmp_path))
+    assert [code for code, _, _ in found] == [3, 3], found
+    assert [said.strip() for _, said, _ in found] == ["KeyboardInterrupt", "LostProcessError"]
+
+
 def test_a_process_that_is_asked_to_end_says_so(tmp_path):
     for code, said, _ in ended(started(FROZEN.replace("WHAT", "SIGTERM"), tmp_path)):
         assert code == 1

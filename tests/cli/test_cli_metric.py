@@ -1,11 +1,13 @@
 """`nearer fit --model metric`, and `evaluate` and `predict` for its models."""
 
 import csv
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import nearer
+from nearer.cli import _metric
 from tests.cli.conftest import facts_of
 
 BY_LABELS = ("--model", "metric", "--labels", "kind", "--beta", 0.05)
@@ -180,3 +182,18 @@ def test_answers_and_features_that_do_not_fit_are_refused(run, cups, by_answers,
 
 def test_ctrl_c_keeps_the_best_so_far(interrupted, cups, by_answers):
     interrupted(*by_answers[:6], "--beta", 1e-9, "--tol", 0, "--json")
+
+
+def test_many_different_labels_take_little_memory(tmp_path):
+    path, n = tmp_path / "rows.csv", 4000
+    lines = [f"person{row},{row % 7}" for row in range(n)]
+    path.write_text("\n".join(["who,x", *lines]))
+    tracemalloc.start()
+    try:
+        known = _metric._labelled({"labels": "who"}, path, None)
+        assert (
+            tracemalloc.get_traced_memory()[1] < n * n / 2
+        )  # a flag for each row and label would take twice that
+    finally:
+        tracemalloc.stop()
+    assert list(known.y[:2]) == ["person0", "person1"]

@@ -15,7 +15,8 @@ torch = pytest.importorskip("torch")
 
 import nearer  # noqa: E402
 from nearer._utils.group import Group  # noqa: E402
-from nearer.towers import checkpoints  # noqa: E402
+from nearer.objectives.spread import SpreadTensor  # noqa: E402
+from nearer.towers import assembly, checkpoints  # noqa: E402
 from nearer.towers.spreading import Side, parts_of  # noqa: E402
 from tests.refusals import refused  # noqa: E402
 from tests.towers.distributed import ROOT, in_processes  # noqa: E402
@@ -102,7 +103,8 @@ def test_processes_stop_together_and_share_the_draws_of_the_first(together, said
 
 def test_what_processes_cannot_do_is_one_sentence_in_each(said):
     for one in said:
-        assert "process 1 has other data or settings" in one["other data"]
+        for name in ("other data", "other weights", "other epochs", "one checkpoint"):
+            assert "process 1 has other data or settings" in one[name], name
         assert "one process" in one["search"]
         assert "part-1.parquet" in one["damaged folder"]
         assert one["too few"] == "nothing"
@@ -144,6 +146,30 @@ def test_a_part_of_a_side_has_its_rows():
     assert (part.features[0, 0], part.weights[0]) == (60, 30)
     assert part.seen.shape == (20, 60)
     assert (part.within.n_entries, part.within.first_entry) == (matrix.nnz, matrix.indptr[30])
+
+
+def test_a_process_prepares_its_part_in_main_memory_and_moves_it_to_its_card(monkeypatch):
+    """The device "meta" stands for a card: it refuses to work with tensors in main memory."""
+    made = {}
+
+    class Objective:
+        def __init__(self, pairs, left, right, loss, weights, **others):
+            made.update(weights=weights, left=left)
+            self.spread = SpreadTensor((left, right), others["parts"], "meta", torch.float64)
+
+    monkeypatch.setattr(assembly, "TowerObjective", Objective)
+    monkeypatch.setattr(assembly, "observed_pairs", lambda *arguments: None)
+    pairs = split()[0].csr()
+    sides = Side(120, ("features",), np.ones((120, 2))), Side(60, ("ids",))
+    penalty = assembly.Penalty(0.1, 0.5)
+    terms = assembly.TowerTerms(None, 1.0, -1.0, penalty, 100, 0.0, torch.float64, "meta")
+    architecture = assembly.Architecture(3, (), True)
+    rng = np.random.default_rng(0)
+    objective, start = assembly.objective_and_start(architecture, pairs, sides, terms, rng, several(2))
+    weights = made["weights"]
+    assert {weights.left.device.type, weights.right.device.type, objective.scales.device.type} == {"meta"}
+    assert len(weights.left) == made["left"].n_rows < 120
+    assert len(start) == len(objective.scales) == objective.spread.n_own
 
 
 def test_the_command_runs_in_two_processes(tmp_path):

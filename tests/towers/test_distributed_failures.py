@@ -42,7 +42,7 @@ def test_a_process_killed_before_the_fit_ends_all(tmp_path):
 
 
 FROZEN = """
-import os, signal, sys, torch.distributed as dist
+import os, signal, torch.distributed as dist
 from datetime import timedelta
 import nearer
 from nearer.errors import LostProcessError
@@ -54,8 +54,8 @@ def freeze(progress):
 try:
     nearer.TwoTower(4, hidden=(), inputs="ids", solver="gd", tol=0, random_state=0, callback=freeze).fit(split()[0])
 except LostProcessError as error:
-    print(error)
-    sys.exit(1)
+    print(error, flush=True)
+    os._exit(1)  # a group that nobody left may abort in an ordinary exit
 """
 
 
@@ -69,6 +69,28 @@ def test_a_process_that_hangs_is_lost_after_the_time_limit(tmp_path):
     assert code == 1
     assert "does not answer" in said
     assert "checkpoint='fit.npz'" in said  # what to do next time
+
+
+HASTY = """
+import os, nearer
+from nearer._utils.group import processes
+from tests.towers.problems import split
+group = processes()
+def press(progress):
+    if group.is_first and progress.epoch == 3:
+        raise KeyboardInterrupt  # as a second ctrl-C does
+try:
+    nearer.TwoTower(4, hidden=(), inputs="ids", solver="gd", tol=0, random_state=0, callback=press).fit(split()[0])
+except (KeyboardInterrupt, nearer.errors.LostProcessError) as error:
+    print(type(error).__name__, flush=True)
+    os._exit(3)
+"""
+
+
+def test_a_process_interrupted_at_once_leaves_the_others_without_mixed_messages(tmp_path):
+    found = ended(started(HASTY, tmp_path))
+    assert [code for code, _, _ in found] == [3, 3], found
+    assert [said.strip() for _, said, _ in found] == ["KeyboardInterrupt", "LostProcessError"]
 
 
 def test_a_process_that_is_asked_to_end_says_so(tmp_path):

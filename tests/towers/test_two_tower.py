@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -248,6 +250,37 @@ def test_a_checkpoint_of_another_fit_is_not_used(tmp_path):
     with pytest.warns(UserWarning, match="other data or settings"):
         model = fitted(checkpoint=path, max_epochs=5)
     assert model.result_.n_epochs == 5
+
+
+@pytest.mark.parametrize("length", [10, 300, -5])
+def test_a_checkpoint_that_was_cut_short_is_not_used(length, tmp_path):
+    path = tmp_path / "fit.npz"
+    np.savez(path, x=np.zeros(3), digest=np.array("another"))
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.warns(UserWarning, match="is not a checkpoint"):
+        model = fitted(checkpoint=path, max_epochs=5)
+    assert model.result_.n_epochs == 5
+
+
+def test_a_checkpoint_is_of_all_that_a_fit_is_given():
+    from nearer.towers.checkpoints import digest_of
+    from nearer.towers.fitting import Data
+    from nearer.towers.spreading import Side
+
+    pairs = split()[0].csr()
+    left = Side(pairs.shape[0], ("ids",))
+    eye = sparse.identity(len(pairs.indptr) - 1, format="csr")
+    others = (
+        {"kinds": ("history",)},
+        {"weights": np.arange(left.n_rows)},
+        {"imputed": np.ones((left.n_rows, 2))},
+        {"features": eye},
+        {"features": eye[::-1]},
+        {"features": eye.toarray()},
+    )
+    sides = [left, *(replace(left, **fields) for fields in others)]
+    digests = {digest_of("settings", Data(pairs, (side, Side(pairs.shape[1], ("ids",))))) for side in sides}
+    assert len(digests) == len(sides)
 
 
 def test_a_callback_stops_the_fit_and_keeps_what_it_has():

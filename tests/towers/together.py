@@ -97,11 +97,18 @@ def main() -> None:
         "details": unlike.result_.details,
         "damaged folder": problem_of(lambda: Interactions.read("damaged", shared=True)),
         "other data": problem_of(lambda: nearer.TwoTower(**SETTINGS).fit(split(group.rank)[0])),
+        "other weights": problem_of(lambda: _weighted(np.full(120, 1.0 + group.rank))),
+        "other epochs": problem_of(lambda: fitted(LONG, max_epochs=3 + group.rank)),
+        "one checkpoint": problem_of(lambda: fitted(LONG, checkpoint="one.npz" if group.is_first else None)),
         "search": problem_of(lambda: nearer.TwoTower(**SETTINGS).search(split()[0], seconds=1)),
         "too few": problem_of(lambda: _tiny().fit(Interactions([0, 1], [0, 1], n_left=1 + group.size))),
     }
     np.savez(f"found{group.rank}.npz", **found)
     Path(f"said{group.rank}.json").write_text(json.dumps(said))
+
+
+def _weighted(weights: np.ndarray) -> nearer.TwoTower:
+    return nearer.TwoTower(**{**SETTINGS, **LINEAR, "max_epochs": 1}).fit(split()[0], left_weights=weights)
 
 
 def _tiny() -> nearer.TwoTower:

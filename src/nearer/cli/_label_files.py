@@ -105,9 +105,16 @@ def texts_of(path: Path, table: pa.Table, column: str, separator: str | None) ->
                     Suggestion("separator", "", "if each holds one"),
                 ],
             )
-    cells = Cells(path, table).texts(column, _WITHOUT)
+    cells = one_per_row(path, table, column)
     names, codes = np.unique(cells, return_inverse=True)
-    return LabelColumns(names.tolist(), np.eye(len(names), dtype=bool)[codes], True)
+    flags = np.zeros((len(cells), len(names)), dtype=bool)
+    flags[np.arange(len(cells)), codes] = True
+    return LabelColumns(names.tolist(), flags, True)
+
+
+def one_per_row(path: Path, table: pa.Table, column: str) -> np.ndarray:
+    """Return the labels in a column that holds one per cell."""
+    return Cells(path, table).texts(column, _WITHOUT)
 
 
 def _sets(cells: list[str], separator: str) -> LabelColumns:

@@ -13,7 +13,7 @@ import typer
 
 from nearer._utils.text import counted
 from nearer.cli import _options as options
-from nearer.cli._label_files import texts_of
+from nearer.cli._label_files import one_per_row
 from nearer.cli._output import left_out, show
 from nearer.cli._own_fits import (
     Facts,
@@ -182,7 +182,7 @@ def _labelled(given: dict[str, Any], path: Path, like: tuple[str, ...] | None) -
     ignored = given.get("ignore")
     others = [] if ignored is None else named_columns(path, table.column_names, ignored, "--ignore")
     left = [name for name in table.column_names if name not in (column, *others)]
-    labels = texts_of(path, table, column, "").target()
+    labels = one_per_row(path, table, column)
     return Known(features_of(path, table, left, like).frame(), labels)
 
 

@@ -24,6 +24,9 @@ from nearer.interactions.named import numbers_of
 from nearer.interactions.recommending import SIDES, Recommending
 from nearer.pairwise.thresholds import Sigmoid
 
+#: rounding errors of decisions, as a share of the largest squared length of a point
+_ROUNDING = 1e-12
+
 
 class LinkModel(Recommending, BaseEstimator):
     """Decisions about pairs, probabilities, recommendations and points."""
@@ -116,7 +119,7 @@ class LinkModel(Recommending, BaseEstimator):
         """
         check_is_fitted(self)
         linked, above, equal, _ = self._against_others(R)
-        found = len(linked) - np.searchsorted(linked, linked)
+        found = len(linked) - np.searchsorted(linked, linked - self._rounding())
         return float(np.mean(found / (found + above + equal)))
 
     def recommend(
@@ -178,18 +181,26 @@ class LinkModel(Recommending, BaseEstimator):
         linked = np.sort(self.decision_function(np.stack([rows, matrix.indices], axis=1)))
         # other pairs by how many links are below them, and by how many are below or equal
         below, not_above = np.zeros((2, len(linked) + 1), np.int64)
+        rounding = self._rounding()
         known = sparse.csr_matrix(matrix + self._no_candidates(np.arange(self._shape[0])))
         for block, decisions in self._decision_blocks(self.left_embedding_):
             rest = np.ones(decisions.shape, bool)
             rest[known[block].nonzero()] = False
             scores = decisions[rest]
-            below += np.bincount(np.searchsorted(linked, scores), minlength=len(below))
-            not_above += np.bincount(np.searchsorted(linked, scores, "right"), minlength=len(below))
+            below += np.bincount(np.searchsorted(linked, scores - rounding), minlength=len(below))
+            not_above += np.bincount(
+                np.searchsorted(linked, scores + rounding, "right"), minlength=len(below)
+            )
         others = int(below.sum())
         if not others:
             raise InputError("leaves no pair without a link", "hold out fewer links", parameter="R")
         above, at_least = (others - np.cumsum(counts)[:-1] for counts in (below, not_above))
         return linked, above, at_least - above, others
+
+    def _rounding(self) -> float:
+        """Return by how much decisions about pairs of equal points may differ, as products add up in another order."""
+        places = self.left_embedding_, self.right_embedding_, self.left_threshold_, self.right_threshold_
+        return _ROUNDING * max(float(np.square(X).sum(axis=-1).max(initial=0)) for X in places)
 
     def _score_of_pairs(self, pairs: Any, y: ArrayLike) -> float:
         from sklearn.metrics import roc_auc_score

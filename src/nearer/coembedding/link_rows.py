@@ -58,9 +58,10 @@ class Links:
         """Return pairs without a link (k, 2), sorted: all, or some number per link, drawn at random."""
         wanted = self._wanted(negatives)
         if len(self.pairs) + wanted > _MOST_PAIRS:
+            most = min(_MOST_PAIRS // len(self.pairs) - 1, _PER_LINK)
             raise InputError(
                 f"makes {len(self.pairs) + wanted:,} pairs, but at most {_MOST_PAIRS:,} fit into memory",
-                [Suggestion("negatives", _PER_LINK)],
+                [Suggestion("negatives", most)] if most >= 1 else "fit a part of the links",
                 parameter="negatives",
             )
         if wanted > _LARGE_SHARE * self.n_pairs:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -77,6 +77,11 @@ class Weights:
         """Return equal weights, with one score imputed to all pairs."""
         ones = like.new_ones(n_left), like.new_ones(n_right)
         return cls(omega, *ones, score * ones[0][:, None], ones[1][:, None])
+
+    def to(self, device: Any) -> Weights:
+        """Return the weights on a device."""
+        tensors = self.left, self.right, self.imputed_left, self.imputed_right
+        return Weights(self.omega, *(tensor.to(device) for tensor in tensors))
 
     def of(self, left: Tensor, right: Tensor) -> Weights:
         """Return the weights of some entities."""

@@ -114,7 +114,8 @@ def minimise(
 ) -> tuple[Any, Result]:
     """Run a solver on an objective from x; return the best parameters seen and the course of the fit.
 
-    Ctrl-C or a divergence ends the run like any other reason: the best parameters are kept.
+    Ctrl-C or a divergence ends the run like any other reason: the best parameters are kept. In several processes, a
+    second ctrl-C ends the process.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def minimise(
     except Stop:
         pass
     except KeyboardInterrupt:
-        if part.best is None:
+        if part.best is None or part.in_processes:  # the other processes are elsewhere in the work
             raise
         part.stop_reason = "interrupted"
     if part.best is None:

@@ -255,6 +255,11 @@ class Run:
         self._clock = time.perf_counter()
 
     @property
+    def in_processes(self) -> bool:
+        """Return whether several processes decide together when this run is over."""
+        return self._agree is not None
+
+    @property
     def seconds_left(self) -> float | None:
         """Return what is left of the budget of seconds, if there is one."""
         most = self.budget.max_seconds

@@ -175,15 +175,16 @@ def objective_and_start(
     fit in one process.
     """
     dtype, device = terms.dtype, terms.device
-    towers = _towers(architecture, sides, dtype, device if group.alone else "cpu")
+    at_first = device if group.alone else "cpu"  # a card may hold the part of this process alone
+    towers = _towers(architecture, sides, dtype, at_first)
     start = first_parameters(towers, architecture.n_components, terms.missing, rng)
-    weights = _weights(sides, terms.omega, terms.missing, dtype, device)
+    weights = _weights(sides, terms.omega, terms.missing, dtype, at_first)
     scales = _scales(towers, pairs, weights, terms.penalty.frequency)
     parts = None
     if not group.alone:
         parts = parts_of(pairs, group)
         pairs, own = pairs[parts.left.own], parts.left.own
-        weights = replace(weights, left=weights.left[own], imputed_left=weights.imputed_left[own])
+        weights = replace(weights, left=weights.left[own], imputed_left=weights.imputed_left[own]).to(device)
         sides = sides[0].part(own), sides[1].part(parts.right.own)
         towers = _towers(architecture, sides, dtype, device)
     linear = all(tower.linear and isinstance(tower.blocks[0], Ids) for tower in towers)
@@ -200,7 +201,7 @@ def objective_and_start(
         parts=parts,
     )
     own_part = objective.spread.own
-    objective.scales = None if scales is None else own_part(scales.to(device))
+    objective.scales = None if scales is None else own_part(scales).to(device)
     # networks of the user's own begin as in process 0
     return objective, objective.spread.summed(objective.spread.once(own_part(start)))
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from nearer._utils.files import replacing
@@ -59,11 +62,11 @@ class Checkpoint:
         if not self.path.exists():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as file:
+            with self.path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             x = torch.from_numpy(arrays.pop("x"))
             same = str(arrays.pop("digest")) == self._digest and len(x) == self._spread.count
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             warn(f"{self.path} is not a checkpoint ({error}): the fit starts over and replaces it")
             return None
         if not same:
@@ -104,9 +107,13 @@ class Checkpoint:
 def digest_of(settings: TowerSettings, data: Data) -> str:
     """Return a text that differs for other settings or data."""
     digest = hashlib.sha256(repr(settings).encode())
-    for array in (data.pairs.indptr, data.pairs.indices, data.pairs.data):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    tables = [data.pairs]
     for side in data.sides:
-        features = getattr(side.features, "data", side.features)
-        digest.update(b"" if features is None else np.ascontiguousarray(features).tobytes())
+        digest.update(repr(side.kinds).encode())
+        tables += [side.features, side.weights, side.imputed]
+    for table in tables:
+        arrays = [table.indptr, table.indices, table.data] if sparse.issparse(table) else [table]
+        for array in arrays:
+            digest.update(repr(np.shape(array)).encode())
+            digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -97,7 +97,9 @@ def _fit_together(
     group: Group,
 ) -> tuple[Found, Result]:
     digest = digest_of(settings, data) if checkpoint is not None or not group.alone else ""
-    checked_same(group, "data or settings", digest)
+    # a budget sets the steps of Adam, and a checkpoint what processes send to each other
+    asked = replace(run.budget, max_seconds=None), checkpoint is not None
+    checked_same(group, "data or settings", (digest, asked))
     settings = replace(settings, device=group.device(settings.device))
     objective, start = assembled(data, settings, rng, group)
     solver = solver_for(settings, objective, data.sides)

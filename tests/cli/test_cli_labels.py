@@ -196,7 +196,11 @@ def test_what_cannot_be_used_is_refused(run, songs, tmp_path, options, says):
     ("text", "says"),
     [
         ("loud,mood\n", ["rows.csv", "no rows"]),
-        ("", ["rows.csv"]),
+        ("", ["rows.csv", "the file is empty"]),
+        (
+            "loud,mood\n" + "".join(f"{i},a\n" for i in range(30)) + "x3,b\n",
+            ["rows.csv, row 30", "'loud'", "'x3' is not a number"],
+        ),
         ("loud,loud,mood\n1,2,a\n", ["rows.csv", "two columns are called 'loud'"]),
         ("mood\na\nb\n", ["rows.csv", "features"]),
         ("loud,mood\n1,a\n,b\n3,a\n", ["rows.csv, row 1", "'loud'", "empty"]),
@@ -215,6 +219,11 @@ def test_files_that_cannot_be_used_are_refused(run, tmp_path, text, says):
     assert not (tmp_path / "model.nearer").exists()
 
 
+def test_a_folder_is_refused(run, tmp_path):
+    (tmp_path / "rows").mkdir()
+    run("fit", "rows", *SMALL, exits=2, says=["rows", "a folder"])
+
+
 def test_tables_of_features_that_do_not_fit_are_refused(run, songs, fitted_songs, tmp_path):
     (tmp_path / "few.csv").write_text("song,loud\nsong 0,1\nsong 1,2\n")
     (tmp_path / "twice.csv").write_text("song,happy,sad\nsong 0,1,0\nsong 0,0,1\n")
@@ -228,7 +237,9 @@ def test_tables_of_features_that_do_not_fit_are_refused(run, songs, fitted_songs
         says=["few.csv", "'song 2' and 117 others"],
     )
     features = songs / "features.parquet"
-    run("fit", "twice.csv", *options, features, exits=2, says=["twice.csv", "'song 0' has two rows"])
+    run(
+        "fit", "twice.csv", *options, features, exits=2, says=["twice.csv", "'song 0' has two rows", "'song'"]
+    )
     run("predict", fitted_songs, "few.csv", exits=2, says=["few.csv", "no column 'fast'"])
     (tmp_path / "words.csv").write_text("loud,fast,high,kind\nvery,1,2,pop\n")
     run("predict", fitted_songs, "words.csv", exits=2, says=["words.csv", "'loud'", "numbers"])

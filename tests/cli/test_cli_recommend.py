@@ -24,7 +24,7 @@ def rows_of(path):
 
 def test_all_users_get_a_list(run, clicked, model, tmp_path):
     shown = run("recommend", clicked / "towers.nearer", "--k", 3, "--out", "top.csv", exits=0).stdout
-    assert "top.csv (180 rows for 60 lefts)" in shown
+    assert "top.csv (180 rows for 60 left objects)" in shown
     rows = rows_of(tmp_path / "top.csv")
     assert list(rows[0]) == ["left", "rank", "right", "score"]
     expected = model.recommend(k=3, names=True)

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 import warnings
+from collections.abc import Sequence
 
 
 def counted(number: int, noun: str) -> str:
@@ -15,6 +16,15 @@ def counted(number: int, noun: str) -> str:
     ('1 answer', '2,000 answers')
     """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Join names of which one is meant.
+
+    >>> one_of(["tags"]), one_of(["tags", "links"]), one_of(["towers", "tags", "links"])
+    ('tags', 'tags or links', 'towers, tags or links')
+    """
+    return " or ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def readable_seconds(seconds: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nearer._utils.text import one_of
 from nearer.errors import InputError
 from nearer.registry import BY_NAME, Registration
 
@@ -26,11 +27,11 @@ def load_for(path: Path, command: str) -> tuple[Any, Registration]:
     if row.model is None:
         raise InputError(f"{path}: this is a {row.name}, not a model that `nearer fit` wrote")
     if command not in row.commands:
-        possible = " or ".join(f"nearer {name}" for name in row.commands)
-        others = [f"--model {one.model}" for one in BY_NAME.values() if command in one.commands]
+        possible = one_of([f"nearer {name}" for name in row.commands])
+        others = [str(one.model) for one in BY_NAME.values() if command in one.commands]
         raise InputError(
             f"{path}: this is a {row.name}, for {possible}; nearer {command} is for models of nearer fit "
-            f"{' or '.join(others)}"
+            f"--model {one_of(others)}"
         )
     return estimator, row
 

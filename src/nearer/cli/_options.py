@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nearer._utils.text import one_of
 from nearer.errors import InputError, Suggestion
 from nearer.registry import BY_MODEL, Registration
 
@@ -217,7 +218,7 @@ def refuse_idle(context: typer.Context, *rules: tuple[bool, Collection[str], str
 def refuse_options_of_others(context: typer.Context, model: str, holder: str | None = None) -> None:
     """Refuse options that only other models have; `holder` describes a model file."""
     for option, models in models_with().items():
-        advice = f"is for --model {' or '.join(models)}, not {holder or model}: leave it out"
+        advice = f"is for --model {one_of(models)}, not {holder or model}: leave it out"
         refuse_idle(context, (model not in models, [option], advice))
 
 

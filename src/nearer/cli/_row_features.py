@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _IS = "="
 #: different texts in a column from which it may be one of names
 _MANY_TEXTS = 20
+#: a smaller share of cells than this are slips in a column of numbers
+_FEW = 0.1
 _WITHOUT = "leave the column out"
 
 
@@ -110,6 +112,7 @@ def _all_features(cells: Cells, columns: list[str]) -> Features:
         texts = cells.texts(name)
         different = np.unique(texts)
         if len(different) > max(_MANY_TEXTS, len(texts) / 2):
+            _refuse_few_texts(cells, name, texts)
             raise InputError(
                 f"{path}: the column {name!r} holds {len(different):,} different texts, as names do: leave it out, or "
                 "turn it into numbers"
@@ -122,6 +125,28 @@ def _all_features(cells: Cells, columns: list[str]) -> Features:
         again = next(name for at, name in enumerate(names) if name in names[:at])
         raise InputError(f"{path}: two features would be called {again!r}: rename a column")
     return Features(names, np.stack([values for _, values in found], axis=1))
+
+
+def _refuse_few_texts(cells: Cells, name: str, texts: np.ndarray) -> None:
+    """Refuse the first text of a column that otherwise holds numbers: one slip makes a reader take all for texts."""
+    import numpy as np
+
+    wrong = np.array([not _is_number(text) for text in texts], dtype=bool)
+    if 0 < wrong.mean() < _FEW:
+        at = int(wrong.argmax())
+        raise InputError(
+            f"{str(texts[at])!r} is not a number, but most cells of the column are",
+            ["correct it", _WITHOUT],
+            place=cells.place(name, at),
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def columns_behind(names: Collection[str]) -> list[str]:

@@ -87,6 +87,8 @@ def _read_text(path: Path, as_text: ColumnsOf) -> pa.Table:
         first = next((line for line in Lines(stream) if line.strip()), "")
     delimiter = delimiter_of(first, least_width=2)
     header = next(csv.reader([first], delimiter=delimiter), [])
+    if not header:
+        raise InputError(f"{path}: the file is empty: write a line of names and rows to it")
     _check_header(path, header)
     with open_bytes(path) as content:
         return arrow_csv.read_csv(
@@ -110,7 +112,9 @@ def places_of(path: Path, table: pa.Table) -> dict[str, int]:
     place = {name: row for row, name in enumerate(ids)}
     if len(place) < len(ids):
         again = next(name for row, name in enumerate(ids) if place[name] != row)
-        raise InputError(f"{path}: {again!r} has two rows: keep one of them")
+        raise InputError(
+            f"{path}: {again!r} has two rows (names are in the column {table.column_names[0]!r}): keep one of them"
+        )
     return place
 
 

@@ -82,7 +82,7 @@ def recommend(
     if out is not None:
         table = _in_shares(lambda some: _table(towers, some, k, include_seen), at)
         if table is not None:
-            write_lists(table, out, facts, counted(len(at), "left"), as_json)
+            write_lists(table, out, facts, counted(len(at), "left object"), as_json)
         return
     if own_rank() > 0:  # of several processes, the first prints
         return

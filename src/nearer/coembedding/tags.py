@@ -24,7 +24,7 @@ from nearer._utils.schema import (
     need,
     optional,
 )
-from nearer._utils.text import warn
+from nearer._utils.text import counted, warn
 from nearer._utils.validation import RandomState, generator
 from nearer.coembedding.fitting import check_fit_settings, fit_factor
 from nearer.coembedding.post_rows import as_posts, checked_features, described, side_by_side
@@ -249,7 +249,7 @@ def _terms(posts: Posts, features: list[Any]) -> tuple[PostTerms, list[np.ndarra
     ]
     if len(used[2]) < 2:
         raise InputError(
-            f"have {len(used[2])} different tags, so there is nothing to rank: give at least two",
+            f"have {counted(len(used[2]), 'different tag')}, so there is nothing to rank: give at least two",
             parameter="posts",
         )
     if not posts.n_posts:

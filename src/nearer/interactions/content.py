@@ -159,10 +159,9 @@ def _twice(
     before = int(order[np.flatnonzero(first[: at + 1])[-1]])
     where = place(before)
     earlier = f"line {where.line}" if where.line is not None else f"row {before}"
-    n_more = len(repeats) - 1
     return InputError(
         f"{words(row)} occurs again, after {earlier}"
-        + (f", and {n_more:,} more rows repeat a pair" * (n_more > 0)),
+        + (f"; {len(repeats):,} rows repeat an earlier pair" * (len(repeats) > 1)),
         [
             Suggestion("duplicates", "last", "to keep the latest"),
             Suggestion("duplicates", "sum", "to add their weights" if weighted else "to count them"),

@@ -139,9 +139,9 @@ def _twice(
     row, before = int(order[at]), int(order[np.flatnonzero(~again[: at + 1])[-1]])
     where = place(before)
     earlier = f"line {where.line}" if where.line is not None else f"row {before}"
-    more = f", and {len(repeats) - 1:,} more rows repeat one" if len(repeats) > 1 else ""
+    times = f"; {len(repeats):,} rows repeat an earlier one" if len(repeats) > 1 else ""
     return InputError(
-        f"{words(content, row)} occurs again, after {earlier}{more}",
+        f"{words(content, row)} occurs again, after {earlier}{times}",
         [Suggestion("duplicates", "merge", "to keep one of each")],
         place=place(row),
     )

@@ -56,6 +56,8 @@ def format_of(path: Path) -> str:
             raise InputError(
                 "only csv, tsv, txt and jsonl files can be gzipped", "choose such a name", place=path
             )
+    if ending not in FORMATS and path.is_dir():
+        raise InputError("this is a folder", "name one of its files", place=path)
     if ending not in FORMATS:
         raise InputError(
             f"the ending {ending!r} is not known", f"use one of {', '.join(FORMATS)}", place=path

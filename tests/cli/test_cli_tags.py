@@ -162,7 +162,7 @@ def test_what_cannot_be_used_is_refused(run, posts, tmp_path, options, says):
     [
         ("user,item,tag\n", ["posts.csv"]),
         ("user,item,mood\na,b,c\nb,b,d\n", ["posts.csv", "--tag COLUMN"]),
-        ("user,item,tag\na,b,c\nb,b,c\n", ["posts.csv", "1 different tags"]),
+        ("user,item,tag\na,b,c\nb,b,c\n", ["posts.csv", "1 different tag"]),
         ("user,item,tag\na,b,c\na,b,c\nb,b,d\n", ["posts.csv", "--duplicates merge"]),
         ("user,item,tag\na,b,c\na,,d\nb,b,d\n", ["posts.csv", "--invalid drop"]),
         ("user,item,tag,weight\na,b,c,1\na,b,d,nan\n", ["posts.csv"]),

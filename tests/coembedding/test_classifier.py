@@ -1,5 +1,7 @@
 """CoEmbeddingClassifier: planted labels, thresholds, probabilities, labels never seen, and scikit-learn's manners."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -337,3 +339,12 @@ def test_features_that_are_refused():
         FITTED.predict(X, label_features=np.ones((4, 2)))
     with pytest.raises(InputError, match="a column for each label"):
         FITTED.score(X, Y[:, :3])
+
+
+@pytest.mark.parametrize("name", ["slopes", "offsets", "thresholds"])
+def test_decisions_about_other_labels_are_not_stored(name, tmp_path):
+    X, Y = np.eye(12)[:, :4], np.tile(np.eye(3, dtype=int), (4, 1))
+    model = CoEmbeddingClassifier(0.5, cv=0, threshold=0.0).fit(X, Y)
+    model.decisions_ = replace(model.decisions_, **{name: np.zeros(1)})
+    with pytest.raises(InputError):
+        nearer.save(model, tmp_path / "model.nearer")

@@ -279,6 +279,8 @@ class CoEmbeddingClassifier(LabelModel):
         check_fit_settings(self)
 
     def _check_loaded(self) -> None:
+        cuts = self.decisions_.thresholds
+        need(cuts is None or len(cuts) == len(self.classes_), "decisions_ must have a threshold per label")
         labels = len(self.decisions_.slopes) - 1
         need(labels == len(self.classes_), f"decisions_ are about {labels} labels, not {len(self.classes_)}")
         rows = self.n_label_features_ or len(self.classes_)

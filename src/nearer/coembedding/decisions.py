@@ -46,8 +46,8 @@ class Decisions:
     _schema = Fields(
         threshold=Number(),
         thresholds=optional(Array("m", dtype="float64")),
-        slopes=Array(None, dtype="float64", filled=True),
-        offsets=Array(None, dtype="float64", filled=True),
+        slopes=Array("calibrated", dtype="float64", filled=True),
+        offsets=Array("calibrated", dtype="float64", filled=True),
     )
 
     def cuts(self, seen: bool) -> np.ndarray | float:

@@ -11,7 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 
-from nearer.objectives import pair_products  # noqa: E402
+from nearer.losses import LogisticLoss, SquareLoss  # noqa: E402
+from nearer.objectives import pair_losses, pair_products  # noqa: E402
+from nearer.objectives.pair_losses import ExcessLoss, PairLoss, Unobserved  # noqa: E402
 from tests.objectives.test_pair_products import K, M, N, draw, pattern, results  # noqa: E402
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
@@ -25,19 +27,63 @@ def kernels(monkeypatch):
     from nearer.objectives import pair_kernels
 
     monkeypatch.setattr(pair_kernels, "PIECE", 7)
-    monkeypatch.setattr(pair_kernels, "_TILE", 4)
-    monkeypatch.setattr(pair_products, "_on_card", lambda *tensors: True)
+    monkeypatch.setattr(pair_kernels, "_TILE_NUMBERS", 64)  # four rows of 9 columns, which take up 16
+    for module in (pair_products, pair_losses):
+        monkeypatch.setattr(module, "on_card", lambda *tensors: True)
     return pair_kernels
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_kernels_equal_torch(dtype, kernels, monkeypatch):
     found = results(dtype)
-    monkeypatch.setattr(pair_products, "_on_card", lambda *tensors: False)
+    monkeypatch.setattr(pair_products, "on_card", lambda *tensors: False)
     monkeypatch.setattr(pair_products, "_compiled", lambda *tensors: False)
     for name, wanted in results(dtype).items():
         assert float((found[name] - wanted).norm() / wanted.norm()) < TOLERANCE[dtype], name
         assert found[name].dtype == dtype
+
+
+KNOWN = {
+    "nothing": (LogisticLoss(), None, None, (-1.0, 1.0)),
+    "all, logistic": (LogisticLoss(), "signs", True, None),
+    "all, square": (SquareLoss(), "numbers", True, None),
+    "square": (SquareLoss(), None, None, (0.5, 2.0)),
+}
+
+
+def losses(loss, labels, weighted, numbers, dtype, scores, at=slice(None)):
+    """Values, slopes and curvatures of some pairs by their scores."""
+    n = len(scores)
+    told = {None: None, "signs": draw(n, dtype=dtype).sign(), "numbers": draw(n, dtype=dtype)}[labels]
+    per_pair = numbers or (draw(n, dtype=dtype, seed=1), draw(n, dtype=dtype, seed=2).abs())
+    weights = draw(n, dtype=dtype, seed=3).abs() if weighted else None
+    excess = ExcessLoss(PairLoss(loss, told, weights, dtype), Unobserved(0.3, *per_pair))
+    scores = scores[at]
+    return torch.tensor([excess.value(scores, at)]), excess.slopes(scores, at), excess.curvatures(scores, at)
+
+
+@pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("at", [slice(None), slice(20, 83)], ids=["all pairs", "some pairs"])
+def test_kernels_of_losses_equal_torch(dtype, known, at, kernels, monkeypatch):
+    from nearer.objectives import pair_loss_kernels
+
+    monkeypatch.setattr(pair_loss_kernels, "_BLOCK", 32)
+    scores = draw(100, dtype=dtype)
+    scores[:40] *= torch.logspace(0, 2.5, 40, dtype=dtype)  # up to where exp overflows or vanishes
+    found = losses(*known, dtype, scores, at)
+    monkeypatch.setattr(pair_losses, "on_card", lambda *tensors: False)
+    for one, wanted in zip(found, losses(*known, dtype, scores, at), strict=True):
+        torch.testing.assert_close(one, wanted, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype])
+        assert one.dtype == wanted.dtype
+
+
+def test_losses_of_users_have_no_kernel(kernels, monkeypatch):
+    class Own(LogisticLoss):
+        name = "own"
+
+    monkeypatch.setattr(ExcessLoss, "_by_kernel", lambda *given: pytest.fail("the kernel is of another loss"))
+    assert losses(Own(), None, None, (0.0, 1.0), torch.float64, draw(5))[1].shape == (5,)
 
 
 def test_every_entry_is_in_one_piece(kernels, monkeypatch):
@@ -78,7 +124,7 @@ def test_kernels_compile_for_a_card():
     command = [sys.executable, "-m", "tests.objectives.compiled_kernels"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["_scores", "_sums", "_moves", "_join"]
+    assert done.stdout.split() == ["_scores", "_sums", "_moves", "_join", "_excess"]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

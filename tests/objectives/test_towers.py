@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from nearer.losses import LogisticLoss, SquareLoss  # noqa: E402
 from nearer.losses.margins import SmoothHingeLoss, SquaredHingeLoss  # noqa: E402
-from nearer.objectives import pair_products, similarity_sums  # noqa: E402
+from nearer.objectives import pair_losses, pair_products, similarity_sums  # noqa: E402
 from nearer.objectives.observed import ObservedPairs  # noqa: E402
 from nearer.objectives.similarity_sums import Weights  # noqa: E402
 from nearer.objectives.tower import Tower  # noqa: E402
@@ -145,7 +145,7 @@ def products(request, monkeypatch):
     """Compute the products over observed pairs in compiled loops, in torch, and with few pairs and rows at a time."""
     if request.param == "compiled, in parts":
         monkeypatch.setattr(similarity_sums, "_BLOCK_NUMBERS", 6)
-        monkeypatch.setattr(similarity_sums, "_BLOCK_PAIRS", 3)
+        monkeypatch.setattr(pair_losses, "_BLOCK_PAIRS", 3)
     if request.param == "torch":
         monkeypatch.setattr(pair_products, "_compiled", lambda *tensors: False)
 

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from nearer.errors import InputError
-from nearer.losses.margins import MarginLoss, SquareLoss
-from nearer.objectives.pair_products import Pattern, scores, sums
+from nearer.losses.margins import MarginLoss
+from nearer.objectives.pair_losses import PairLoss
+from nearer.objectives.pair_products import Pattern, scores
 from nearer.objectives.tower_inputs import index_type, selected_rows
 
-_ALL = slice(None)
+
+class PairBlock(NamedTuple):
+    """Some consecutive left entities with all their pairs, where products with them are computed.
+
+    Attributes
+    ----------
+    pairs, lefts : slice
+        Which pairs and which left entities they are.
+    by_left, by_right : Pattern
+        The pairs in compressed rows: of these left entities, and of all right entities.
+    """
+
+    pairs: slice
+    lefts: slice
+    by_left: Pattern
+    by_right: Pattern
 
 
 class ObservedPairs:
@@ -60,17 +78,18 @@ class ObservedPairs:
         """Return the left entities of some pairs."""
         return torch.searchsorted(self.starts, chosen.to(self.starts.dtype), right=True) - 1
 
+    def right_of(self, chosen: Tensor) -> Tensor:
+        """Return the right entities of some pairs."""
+        return self.columns[chosen]
+
+    def blocks(self) -> Iterator[PairBlock]:
+        """Yield blocks of pairs, where products with them are computed: here, all pairs in one."""
+        yield PairBlock(slice(0, self.count), slice(0, self.n_left), self.by_left, self.by_right)
+
     def scores(self, P: Tensor, Q: Tensor) -> Tensor:
         """Return the inner product of the two embeddings of each pair."""
-        return scores(self.by_left, P, Q)
-
-    def times_right(self, values: Tensor, Q: Tensor) -> Tensor:
-        """Return, per left entity, the sum over its pairs of a value times the right embedding."""
-        return sums(self.by_left, values, Q)
-
-    def times_left(self, values: Tensor, P: Tensor) -> Tensor:
-        """Return, per right entity, the sum over its pairs of a value times the left embedding."""
-        return sums(self.by_right, values, P)
+        found = [scores(block.by_left, P[block.lefts], Q) for block in self.blocks()]
+        return found[0] if len(found) == 1 else torch.cat(found)
 
     def within(self, left: Tensor, right: Tensor) -> ObservedPairs:
         """Return the pairs of some left with some right entities, all sorted, by their positions among these."""
@@ -94,61 +113,3 @@ class ObservedPairs:
         """Return the loss of every pair, or of some pairs, as a function of its score."""
         labels, weights = (self.labels, self.weights) if at is None else self._told(at)
         return PairLoss(loss, labels, weights, dtype)
-
-
-class PairLoss:
-    """Values and derivatives of a margin loss by the score of each pair.
-
-    The margin of a pair with label +1 or -1 is label times score. For the square loss and any label it is one minus
-    the difference of label and score. For the label 1 both are the score.
-    """
-
-    def __init__(self, loss: MarginLoss, labels: Tensor | None, weights: Tensor | None, dtype: torch.dtype):
-        if not loss.accepts_tensors:
-            raise InputError(
-                f"{loss!r} must accept torch tensors: write it with operators or nearer's namespace functions and set "
-                "accepts_tensors = True",
-                parameter="loss",
-            )
-        try:
-            loss.second_derivative(torch.zeros(1, dtype=dtype))
-        except AttributeError:
-            raise InputError(
-                f"{loss.name!r} has no second derivative: use logistic or square", parameter="loss"
-            ) from None
-        self.loss, self._weights = loss, weights
-        self._offset: Tensor | None = None
-        self._factor: Tensor | None = None
-        if labels is not None and not bool((labels == 1).all()):
-            if isinstance(loss, SquareLoss):
-                self._offset = 1 - labels
-            elif bool((labels.abs() == 1).all()):
-                self._factor = labels
-            else:
-                wrong = float(labels[labels.abs() != 1][0])
-                raise InputError(
-                    f"{loss.name!r} needs labels of +1 or -1, not {wrong:g}: use square", parameter="loss"
-                )
-
-    def value(self, scores: Tensor, at: slice = _ALL) -> float:
-        """Return the weighted sum of losses, in double precision; `at` says which pairs the scores are of."""
-        return float(self._weighted(self.loss.value(self._margin(scores, at)), at).sum(dtype=torch.float64))
-
-    def slopes(self, scores: Tensor, at: slice = _ALL) -> Tensor:
-        """Return the derivative of each weighted loss by its score."""
-        slopes = self._weighted(self.loss.slope(self._margin(scores, at)), at)
-        return slopes if self._factor is None else slopes * self._factor[at]
-
-    def curvatures(self, scores: Tensor, at: slice = _ALL) -> Tensor:
-        """Return the second derivative of each weighted loss by its score."""
-        return self._weighted(
-            self.loss.second_derivative(self._margin(scores, at)), at
-        )  # the factor's square is 1
-
-    def _margin(self, scores: Tensor, at: slice) -> Tensor:
-        if self._factor is not None:
-            return scores * self._factor[at]
-        return scores if self._offset is None else scores + self._offset[at]
-
-    def _weighted(self, values: Tensor, at: slice) -> Tensor:
-        return values if self._weights is None else values * self._weights[at]

@@ -11,7 +11,7 @@ into the cache of the card, even if Q does not.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,10 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-#: the most entries per piece, and how many of them a program reads at once
-PIECE, _TILE = 256, 32
+#: the most entries per piece
+PIECE = 256
+#: numbers of a matrix that a program reads at once, one warp each: the fastest of those tried for 32 to 256 columns
+_TILE_NUMBERS, _WARPS = 1024, 1
 #: bytes of rows of Q that pieces started one after the other may point to: well below the cache of a large card
 _NEAR_BYTES = 24 * 2**20
 
@@ -240,5 +242,12 @@ def _start(kernel: Any, count: int, like: Tensor, *arguments: Any, **settings: A
     if not count:
         return
     k = like.shape[1]
-    with torch.cuda.device(like.device) if like.is_cuda else nullcontext():
-        kernel[(count,)](*arguments, k=k, width=triton.next_power_of_2(k), tile=_TILE, **settings)
+    width = triton.next_power_of_2(k)
+    tile = max(_TILE_NUMBERS // width, 1)
+    with on_its_card(like):
+        kernel[(count,)](*arguments, k=k, width=width, tile=tile, num_warps=_WARPS, **settings)
+
+
+def on_its_card(tensor: Tensor) -> AbstractContextManager[Any]:
+    """Return a context in which kernels start on the card of a tensor."""
+    return torch.cuda.device(tensor.device) if tensor.is_cuda else nullcontext()

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ import torch
 from torch import Tensor
 
 from nearer._utils.runtime import in_threads, one_thread
+from nearer._utils.text import warn
 
 with (
     warnings.catch_warnings()
@@ -134,8 +136,8 @@ def scores(pattern: Pattern, P: Tensor, Q: Tensor) -> Tensor:
     """Return the inner product of a row of P and a row of Q for each entry of a pattern without an order."""
     count = len(pattern.columns)
     _check(pattern, Q, P)
-    if _on_card(P, Q):
-        return _kernels().scores(_pieces(pattern, Q), pattern.columns, P.contiguous(), Q.contiguous())
+    if on_card(P, Q):
+        return kernels().scores(_pieces(pattern, Q), pattern.columns, P.contiguous(), Q.contiguous())
     if not _compiled(P, Q):
         return torch.sparse.sampled_addmm(pattern.matrix(P.new_zeros(count)), P, Q.T, beta=0.0).values()
     from nearer._compiled import pair_products as loops
@@ -148,9 +150,9 @@ def scores(pattern: Pattern, P: Tensor, Q: Tensor) -> Tensor:
 def add_sums(pattern: Pattern, values: Tensor, Q: Tensor, into: Tensor) -> Tensor:
     """Add to each row of a matrix the sum over the row's entries of their number times a row of Q."""
     _check(pattern, Q, into)
-    if _on_card(values, Q, into) and into.stride(1) == 1:
+    if on_card(values, Q, into) and into.stride(1) == 1:
         given = pattern.columns, pattern.order, values.contiguous(), Q.contiguous(), into
-        _kernels().add_sums(_pieces(pattern, Q), *given)
+        kernels().add_sums(_pieces(pattern, Q), *given)
         return into
     if not (_compiled(values, Q, into) and into.is_contiguous()):
         into += pattern.matrix(values) @ Q
@@ -164,7 +166,7 @@ def add_sums(pattern: Pattern, values: Tensor, Q: Tensor, into: Tensor) -> Tenso
 
 def sums(pattern: Pattern, values: Tensor, Q: Tensor) -> Tensor:
     """Return, for each row, the sum over its entries of their number times a row of Q."""
-    if not (_compiled(values, Q) or _on_card(values, Q)):
+    if not (_compiled(values, Q) or on_card(values, Q)):
         return pattern.matrix(values) @ Q
     return add_sums(pattern, values, Q, Q.new_zeros(pattern.n_rows, Q.shape[1]))
 
@@ -174,9 +176,9 @@ def add_moves(
 ) -> Tensor:
     """Return the first-order change of each score times a factor, and add its sums with Q to `into`."""
     (P, Q), (W, H) = at, moves
-    if _on_card(P, Q, W, H, factors, into) and into.stride(1) == 1:
+    if on_card(P, Q, W, H, factors, into) and into.stride(1) == 1:
         ends = tuple(tuple(matrix.contiguous() for matrix in both) for both in (at, moves))
-        return _kernels().add_moves(_pieces(pattern, Q), pattern.columns, factors.contiguous(), *ends, into)
+        return kernels().add_moves(_pieces(pattern, Q), pattern.columns, factors.contiguous(), *ends, into)
     if not (_compiled(P, Q, W, H, into) and into.is_contiguous()):
         moved = scores(pattern, W, Q).add_(scores(pattern, P, H)).mul_(factors)
         add_sums(pattern, moved, Q, into)
@@ -227,31 +229,46 @@ def _check(pattern: Pattern, of_columns: Tensor, of_rows: Tensor) -> None:
         raise ValueError(f"a {pattern.n_rows} x {pattern.n_columns} pattern got {found} rows")
 
 
-@lru_cache
-def _kernels() -> Any:
-    """Return the module of kernels for GPUs; None without Triton, which comes with torch for them."""
-    try:
-        from nearer.objectives import pair_kernels
-    except ImportError:
-        return None
-    return pair_kernels
+def kernels(name: str = "pair_kernels") -> Any:
+    """Return a module of kernels for GPUs, which `on_card` found to work."""
+    return import_module(f"nearer.objectives.{name}")
 
 
-def _on_card(*tensors: Tensor) -> bool:
+def on_card(*tensors: Tensor) -> bool:
     """Return whether kernels for GPUs can work on these tensors."""
     dtype = tensors[0].dtype
     return (
         dtype in (torch.float32, torch.float64)
         and all(tensor.dtype == dtype and tensor.is_cuda for tensor in tensors)
-        and _kernels() is not None
+        and _kernels_work(tensors[0].device)
     )
+
+
+@lru_cache
+def _kernels_work(device: torch.device) -> bool:
+    """Return whether a card runs a first kernel; if not, say why once."""
+    try:
+        import triton  # noqa: F401  it comes with torch for cards, on Linux
+    except ImportError:
+        return False
+    pattern = Pattern(torch.tensor([0, 1], device=device), torch.tensor([0], device=device), 1)
+    one = torch.ones(1, 1, device=device)
+    try:
+        module = kernels()
+        found = float(
+            module.scores(module.Pieces.of(pattern.starts, pattern.columns, 4), pattern.columns, one, one)
+        )
+    except Exception as error:  # no C compiler, a driver too old: Triton raises errors of all kinds
+        warn(f"the kernels for GPUs do not work on {device} ({error}): torch computes, which takes longer")
+        return False
+    return found == 1.0
 
 
 def _pieces(pattern: Pattern, Q: Tensor) -> Any:
     """Return how kernels cut the rows of a pattern; made once per pattern."""
     row_bytes = Q.shape[1] * Q.element_size()
     if row_bytes not in pattern.pieces:
-        pattern.pieces[row_bytes] = _kernels().Pieces.of(pattern.starts, pattern.columns, row_bytes)
+        pattern.pieces[row_bytes] = kernels().Pieces.of(pattern.starts, pattern.columns, row_bytes)
     return pattern.pieces[row_bytes]
 
 

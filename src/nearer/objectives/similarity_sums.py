@@ -19,14 +19,13 @@ import torch
 from torch import Tensor
 
 from nearer.losses.margins import MarginLoss
-from nearer.objectives.observed import ObservedPairs
-from nearer.objectives.pair_products import RowMatrices, add_moves, add_sums, solve, solve_by, sums
+from nearer.objectives.observed import PairBlock, ObservedPairs
+from nearer.objectives.pair_losses import ExcessLoss, Unobserved
+from nearer.objectives.pair_products import RowMatrices, add_moves, add_sums, solve, solve_by
 from nearer.objectives.spread import SpreadParts
 
 #: numbers per block of rows that is converted to double precision. In small ones, threads wait for each other
-_BLOCK_NUMBERS = 2**19
-#: observed pairs at a time: temporaries fit the caches, and torch leaves them to one thread
-_BLOCK_PAIRS = 2**15
+_BLOCK_NUMBERS, _CARD_NUMBERS = 2**19, 2**25
 #: one side of the derivatives by embeddings, and the other
 Slopes = tuple[Tensor, Tensor]
 
@@ -125,10 +124,12 @@ class SimilaritySums:
             (weights.left, weights.imputed_left),
             (weights.right[own], weights.imputed_right[own]),
         )
-        self._loss = pairs.labelled(loss, weights.left.dtype)
-        #: per pair, the imputed score and what it would count if it were unobserved; one number if all are equal
-        self._imputed = _of_pairs(pairs, weights.imputed_left, weights.imputed_right)
-        self._counts = _of_pairs(pairs, weights.left[:, None], weights.right[:, None])
+        self._unobserved = Unobserved(
+            weights.omega,
+            imputed=_of_pairs(pairs, weights.imputed_left, weights.imputed_right),
+            counts=_of_pairs(pairs, weights.left[:, None], weights.right[:, None]),
+        )
+        self._excess = ExcessLoss(pairs.labelled(loss, weights.left.dtype), self._unobserved)
         imputed = (self._grams(side, factors) for side, (_, factors) in enumerate(self._own))
         left, right = self.group.sums_of(*(gram for gram, _ in imputed))
         self._baseline = float((left * right).sum())
@@ -160,7 +161,7 @@ class SimilaritySums:
 
     def own_value(self, at: ScoredPairs) -> float:
         """Return this process's share of the sum; process 0 has that over all pairs."""
-        observed = sum(self._observed_value(at.scores[part], part) for part in _parts(at.scores))
+        observed = self._excess.value(at.scores)
         if not self.group.is_first:
             return observed
         g = at.gramians
@@ -170,57 +171,48 @@ class SimilaritySums:
 
     def slopes(self, at: ScoredPairs) -> Slopes:
         """Return the derivatives by both embeddings."""
-        by_score = self._by_score(at)
-        return self._slopes(at, 0, by_score), self._slopes(at, 1, by_score)
+        by_left, by_right = self._from_all(at, 0), self._from_all(at, 1)
+
+        def values_of(block: PairBlock) -> Tensor:
+            by_score = self._by_score(at, block)
+            add_sums(block.by_left, by_score, at.Q, by_left[block.lefts])
+            return by_score
+
+        return by_left, self._add_from_left(values_of, at.P, by_right)
 
     def slopes_of(self, at: ScoredPairs, side: int) -> Tensor:
         """Return the derivative by the embeddings of one side."""
-        return self._slopes(at, side, self._by_score(at))
-
-    def _observed_value(self, scores: Tensor, part: slice) -> float:
-        """Return the losses of some observed pairs beyond what they would count if they were unobserved."""
-        apart = scores - _at(self._imputed, part)
-        squares = float((apart * apart).mul_(_at(self._counts, part)).sum(dtype=torch.float64))
-        return self._loss.value(scores, part) - self.weights.omega / 2 * squares
-
-    def _by_score(self, at: ScoredPairs) -> Tensor:
-        """Return the slope of each observed pair beyond what it would have if it were unobserved."""
-        slopes = torch.empty_like(at.scores)
-        for part in _parts(at.scores):
-            scores = at.scores[part]
-            unobserved = (
-                (scores - _at(self._imputed, part)).mul_(_at(self._counts, part)).mul_(self.weights.omega)
-            )
-            torch.sub(self._loss.slopes(scores, part), unobserved, out=slopes[part])
+        slopes = self._from_all(at, side)
+        if side == 1:
+            return self._add_from_left(lambda block: self._by_score(at, block), at.P, slopes)
+        for block in self.pairs.blocks():
+            add_sums(block.by_left, self._by_score(at, block), at.Q, slopes[block.lefts])
         return slopes
 
-    def _curvatures(self, at: ScoredPairs) -> Tensor:
-        """Return the second derivative of each observed pair beyond what it would have if it were unobserved."""
-        curvatures = torch.empty_like(at.scores)
-        for part in _parts(at.scores):
-            curvatures[part] = self._loss.curvatures(at.scores[part], part)
-            curvatures[part] -= self.weights.omega * _at(self._counts, part)
-        return curvatures
-
-    def _slopes(self, at: ScoredPairs, side: int, by_score: Tensor) -> Tensor:
-        own, other = (at.P, at.Q) if side == 0 else (self._own_right(at.Q), at.P)
+    def _from_all(self, at: ScoredPairs, side: int) -> Tensor:
+        """Return what all entities of the other side add to the slopes of one side."""
+        own = at.P if side == 0 else self._own_right(at.Q)
         from_all, (weights, imputed) = self.from_all(at.gramians)[side], self._own[side]
         slopes = torch.empty_like(own)
         for rows in _parts_of_rows(own):
             torch.mul(from_all(own[rows], imputed[rows]), weights[rows, None], out=slopes[rows])
-        if side == 0:
-            return add_sums(self.pairs.by_left, by_score, other, slopes)
-        return self._add_from_left(by_score, other, slopes)
+        return slopes
+
+    def _by_score(self, at: ScoredPairs, block: PairBlock) -> Tensor:
+        """Return the slope of each observed pair beyond what it would have if it were unobserved."""
+        return self._excess.slopes(at.scores[block.pairs], block.pairs)
 
     def _own_right(self, Q: Tensor) -> Tensor:
         """Return the rows of this process's right entities."""
         return Q[self.parts.right.own]
 
-    def _add_from_left(self, values: Tensor, P: Tensor, into: Tensor) -> Tensor:
+    def _add_from_left(self, values_of: Callable[[PairBlock], Tensor], P: Tensor, into: Tensor) -> Tensor:
         """Add to the rows of right entities the sums over their pairs, which may be of other processes."""
-        if self.group.alone:
-            return add_sums(self.pairs.by_right, values, P, into)
-        return into.add_(self.parts.right.own_sums(sums(self.pairs.by_right, values, P)))
+        alone = self.group.alone
+        whole = into if alone else P.new_zeros(self.parts.right.count, P.shape[1])
+        for block in self.pairs.blocks():
+            add_sums(block.by_right, values_of(block), P[block.lefts], whole)
+        return into if alone else into.add_(self.parts.right.own_sums(whole))
 
     def from_all(self, gramians: Gramians) -> tuple[Callable[[Tensor, Tensor], Tensor], ...]:
         """Return, for either side, what all entities of the other side add to slopes, but for a_i and b_j."""
@@ -236,15 +228,19 @@ class SimilaritySums:
         omega = self.weights.omega
         left, right = (gram.to(at.P.dtype) for gram in at.gramians[:2])
         (a, _), (b, _) = self._own
-        curvatures, Q = self._curvatures(at), self._own_right(at.Q)
+        curvatures, Q = self._excess.curvatures(at.scores), self._own_right(at.Q)
 
         def product(W: Tensor, H: Tensor) -> Slopes:
             W_c, H_c = self.group.sums_of(_mixed(W, a, at.P), _mixed(H, b, Q))
             by_left = (W @ right).addmm_(at.P, H_c).mul_(omega * a[:, None])
             by_right = (H @ left).addmm_(Q, W_c).mul_(omega * b[:, None])
-            moves = W, self.parts.right.joined(H)
-            moved = add_moves(self.pairs.by_left, curvatures, (at.P, at.Q), moves, by_left)
-            return by_left, self._add_from_left(moved, at.P, by_right)
+            H = self.parts.right.joined(H)
+
+            def values_of(block: PairBlock) -> Tensor:
+                factors, rows = curvatures[block.pairs], block.lefts
+                return add_moves(block.by_left, factors, (at.P[rows], at.Q), (W[rows], H), by_left[rows])
+
+            return by_left, self._add_from_left(values_of, at.P, by_right)
 
         return product
 
@@ -270,7 +266,7 @@ class SimilaritySums:
         """Return one side's block of the Gauss-Newton matrix: one matrix per entity of that side."""
         return RowMatrices(
             (self.pairs.by_left, self.pairs.by_right)[side],
-            self._curvatures(at),
+            self._excess.curvatures(at.scores),
             at.Q if side == 0 else at.P,
             at.gramians[1 - side].to(at.P.dtype),
             self.weights.omega * self._own[side][0],
@@ -283,21 +279,11 @@ class SimilaritySums:
     def of_pairs(self, chosen: Tensor, scores: Tensor) -> tuple[float, Tensor]:
         """Return the sum of losses of some observed pairs, and what their scores add to slopes."""
         part = self.pairs.labelled(self.loss, scores.dtype, chosen)
-        rows, columns, w = self.pairs.left_of(chosen), self.pairs.columns[chosen], self.weights
-        unobserved = w.omega * w.left[rows] * w.right[columns] * (scores - _at(self._imputed, chosen))
+        rows, columns, w = self.pairs.left_of(chosen), self.pairs.right_of(chosen), self.weights
+        imputed = self._unobserved.imputed
+        apart = scores - (imputed[chosen] if torch.is_tensor(imputed) else imputed)
+        unobserved = w.omega * w.left[rows] * w.right[columns] * apart
         return part.value(scores), part.slopes(scores) - unobserved
-
-
-def _parts(values: Tensor) -> Iterator[slice]:
-    """Yield parts of a vector whose temporaries stay in the caches of a CPU; elsewhere, the whole of it."""
-    step = _BLOCK_PAIRS if values.device.type == "cpu" else max(len(values), 1)
-    for start in range(0, len(values), step):
-        yield slice(start, start + step)
-
-
-def _at(values: Tensor | float, part: slice | Tensor) -> Tensor | float:
-    """Return some of the values of pairs, or the one that all have."""
-    return values if isinstance(values, float) else values[part]
 
 
 def _of_pairs(pairs: ObservedPairs, left: Tensor, right: Tensor) -> Tensor | float:
@@ -317,8 +303,8 @@ def _mixed(X: Tensor, weights: Tensor, Y: Tensor) -> Tensor:
 
 
 def _parts_of_rows(X: Tensor) -> Iterator[slice]:
-    """Yield parts of the rows of a matrix: of four megabytes in double precision on a CPU, elsewhere of sixteen."""
-    numbers = _BLOCK_NUMBERS if X.device.type == "cpu" else 4 * _BLOCK_NUMBERS
+    """Yield parts of the rows of a matrix: few calls keep a card busy, and small parts the caches of a CPU."""
+    numbers = _BLOCK_NUMBERS if X.device.type == "cpu" else _CARD_NUMBERS
     step = max(numbers // X.shape[1], 1)
     for start in range(0, len(X), step):
         yield slice(start, start + step)

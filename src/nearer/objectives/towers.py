@@ -249,7 +249,7 @@ class TowerObjective:
         if not self.group.alone:
             chosen = chosen.sort().values
         pairs = self.parts.pairs.own_of(chosen)
-        rows, columns = self.sums.pairs.left_of(pairs), self.sums.pairs.columns[pairs]
+        rows, columns = self.sums.pairs.left_of(pairs), self.sums.pairs.right_of(pairs)
         lefts, left_times = torch.unique(rows, return_counts=True)
         of_all = self.parts.pairs.of(chosen).joined(columns)
         rights, right_times = torch.unique(of_all, return_counts=True)

@@ -233,4 +233,6 @@ def test_one_side_moves_as_in_the_whole_product(side):
     generator = torch.Generator().manual_seed(3)
     moves = [torch.zeros_like(scored.P), torch.zeros_like(scored.Q)]
     moves[side] = torch.randn(moves[side].shape, generator=generator, dtype=torch.float64)
-    assert close(f.sums.matrices_of(scored, side).times(moves[side]), f.sums.turned(scored)(*moves)[side])
+    (block,) = f.sums.pairs.blocks()
+    found = f.sums.row_matrices(scored, side)(block).times(moves[side])
+    assert close(found, f.sums.turned(scored)(*moves)[side])

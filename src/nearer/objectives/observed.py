@@ -11,7 +11,7 @@ from torch import Tensor
 from nearer.losses.margins import MarginLoss
 from nearer.objectives.pair_losses import PairLoss
 from nearer.objectives.pair_products import Pattern, scores
-from nearer.objectives.tower_inputs import index_type, selected_rows
+from nearer.objectives.tower_inputs import index_type, selected_entries
 
 
 class PairBlock(NamedTuple):
@@ -69,6 +69,9 @@ class ObservedPairs:
         self.by_right = self.by_left.transposed
         self.left_counts, self.right_counts = self.starts.diff(), self.by_right.starts.diff()
 
+    #: blocks that pairs are in
+    n_blocks = 1
+
     @property
     def rows(self) -> Tensor:
         """Return the left entity of each pair; computed each time, to save memory."""
@@ -95,8 +98,8 @@ class ObservedPairs:
         """Return the pairs of some left with some right entities, all sorted, by their positions among these."""
         position = torch.full((self.n_right,), -1, device=right.device)
         position[right] = torch.arange(len(right), device=right.device)
-        numbers = torch.arange(self.count, device=left.device)
-        starts, columns, at = selected_rows(self.starts, left, position[self.columns], numbers)
+        starts, at = selected_entries(self.starts, left)
+        columns = position[self.right_of(at)]
         kept = columns >= 0
         before = torch.cat([starts.new_zeros(1), kept.cumsum(0)])
         at, columns = at[kept], columns[kept]

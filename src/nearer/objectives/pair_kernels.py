@@ -60,12 +60,16 @@ class Pieces:
         (tensor([-1,  0,  1]), tensor([2]), tensor([0, 2]))
         """
         counts = -(-starts.diff() // PIECE)
-        rows = torch.repeat_interleave(torch.arange(len(counts), device=starts.device), counts)
-        before = counts.cumsum(0) - counts
-        firsts = starts[rows] + PIECE * (torch.arange(len(rows), device=starts.device) - before[rows])
+
+        def numbers(count: int) -> Tensor:
+            return torch.arange(count, dtype=starts.dtype, device=starts.device)
+
+        rows = torch.repeat_interleave(numbers(len(counts)), counts)
+        before = counts.cumsum(0, dtype=starts.dtype) - counts
+        firsts = starts[rows] + PIECE * (numbers(len(rows)) - before[rows])
         stops = torch.minimum(firsts + PIECE, starts[rows + 1])
         several = counts > 1
-        slots = torch.where(several[rows], several[rows].cumsum(0) - 1, -1)
+        slots = torch.where(several[rows], several[rows].cumsum(0, dtype=starts.dtype) - 1, -1)
         long_rows = several.nonzero()[:, 0]
         long_starts = torch.cat([counts.new_zeros(1), counts[long_rows].cumsum(0)])
         order = torch.argsort(columns[firsts] // max(_NEAR_BYTES // row_bytes, 1), stable=True)

@@ -97,6 +97,18 @@ class Pattern:
         """How kernels on a GPU cut the rows, by the bytes of a row of the other matrix; filled when first asked."""
         return {}
 
+    def to(self, device: torch.device) -> Pattern:
+        """Return a copy on a card, which may still be on its way; it is cut into pieces where this pattern was."""
+        order = None if self.order is None else self.order.to(device, non_blocking=True)
+        starts, columns = (part.to(device, non_blocking=True) for part in (self.starts, self.columns))
+        copy = Pattern(starts, columns, self.n_columns, order)
+        copy.__dict__["pieces"] = self.pieces
+        return copy
+
+    def tensors(self) -> list[Tensor]:
+        """Return what it is made of."""
+        return [part for part in (self.starts, self.columns, self.order) if part is not None]
+
     def matrix(self, values: Tensor) -> Tensor:
         """Return a sparse tensor with these numbers, without a second check of its indices."""
         if self.order is not None:

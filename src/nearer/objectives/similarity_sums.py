@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from nearer.losses.margins import MarginLoss
-from nearer.objectives.observed import PairBlock, ObservedPairs
+from nearer.objectives.observed import ObservedPairs, PairBlock
 from nearer.objectives.pair_losses import ExcessLoss, Unobserved
 from nearer.objectives.pair_products import RowMatrices, add_moves, add_sums, solve, solve_by
 from nearer.objectives.spread import SpreadParts
@@ -251,26 +251,43 @@ class SimilaritySums:
 
         `strengths` are added to the diagonals, `residuals` are those of x; both are overwritten.
         """
-        matrices = self.matrices_of(at, side)
-        if side == 0 or self.group.alone:
-            return solve(matrices, strengths, residuals, x, products)
+        matrices_of = self.row_matrices(at, side)
+        if side == 0:
+            found = []
+            for block in self.pairs.blocks():
+                rows = block.lefts
+                given = strengths[rows], residuals[rows], x[rows]
+                found.append(solve(matrices_of(block), *given, products))
+            return found[0] if len(found) == 1 else torch.cat(found)
+        if self.group.alone and self.pairs.n_blocks == 1:
+            (block,) = self.pairs.blocks()
+            return solve(matrices_of(block), strengths, residuals, x, products)
         shares = self.parts.right
 
-        def product(rows: Tensor) -> Tensor:  # the pairs of a right entity are spread over the processes
-            turned = shares.own_sums(matrices.times_pairs(shares.joined(rows)))
-            return turned + matrices.times_gram(rows) + strengths[:, None] * rows
+        def product(
+            rows: Tensor,
+        ) -> Tensor:  # the pairs of a right entity are spread over processes or blocks
+            joined = shares.joined(rows)
+            turned = torch.zeros_like(joined)
+            for block in self.pairs.blocks():
+                matrices = matrices_of(block)
+                turned += matrices.times_pairs(joined)
+            return matrices.times_gram(rows) + shares.own_sums(turned) + strengths[:, None] * rows
 
         return solve_by(product, residuals, x, products)
 
-    def matrices_of(self, at: ScoredPairs, side: int) -> RowMatrices:
-        """Return one side's block of the Gauss-Newton matrix: one matrix per entity of that side."""
-        return RowMatrices(
-            (self.pairs.by_left, self.pairs.by_right)[side],
-            self._excess.curvatures(at.scores),
-            at.Q if side == 0 else at.P,
-            at.gramians[1 - side].to(at.P.dtype),
-            self.weights.omega * self._own[side][0],
-        )
+    def row_matrices(self, at: ScoredPairs, side: int) -> Callable[[PairBlock], RowMatrices]:
+        """Return one side's block of the Gauss-Newton matrix, one matrix per entity, for the pairs of a block."""
+        curvatures, gram = self._excess.curvatures(at.scores), at.gramians[1 - side].to(at.P.dtype)
+        scales = self.weights.omega * self._own[side][0]
+
+        def of(block: PairBlock) -> RowMatrices:
+            factors = curvatures[block.pairs]
+            if side == 0:
+                return RowMatrices(block.by_left, factors, at.Q, gram, scales[block.lefts])
+            return RowMatrices(block.by_right, factors, at.P[block.lefts], gram, scales)
+
+        return of
 
     def within(self, left: Tensor, right: Tensor, parts: SpreadParts | None = None) -> SimilaritySums:
         """Return the sum over all pairs of some left and some right entities."""

@@ -79,6 +79,9 @@ class Tower:
         ]
         self.n_parameters = sum(torch.Size(shape).numel() for _, shape in self._shapes)
         self.n_network_parameters = sum(learned[name].numel() for name in self._names)
+        #: numbers that a pass keeps per row: before and after each layer
+        outputs = sum(2 * parameter.shape[0] for parameter in learned.values() if parameter.ndim > 1)
+        self.n_activations = 2 * width + linear + outputs
 
     def parts(self) -> list[tuple[tuple[int, ...], bool]]:
         """Return the shapes of the parts of the parameter vector, and whether each has one row per entity."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -141,8 +141,9 @@ class Sparse:
     def _part(self, rows: Rows) -> tuple[Pattern, Tensor]:
         """Return the pattern of some rows, and their values."""
         if not isinstance(rows, slice):
-            starts, columns, values = selected_rows(self.starts, rows, self.columns, self.values)
-            return Pattern(starts.to(columns.dtype), columns, self.n_columns), values
+            starts, at = selected_entries(self.starts, rows)
+            columns = self.columns[at]
+            return Pattern(starts.to(columns.dtype), columns, self.n_columns), self.values[at]
         start, stop, _ = rows.indices(self.n_rows)
         first, last = int(self.starts[start]), int(self.starts[stop])
         if (start, stop) not in self._parts:
@@ -160,10 +161,13 @@ def index_type(most: int) -> torch.dtype:
     return torch.int32 if most < 2**31 else torch.int64
 
 
-def selected_rows(starts: Tensor, rows: Tensor, *entries: Tensor) -> tuple[Any, ...]:
-    """Return the starts and the entries of some rows of a matrix in compressed rows."""
+def selected_entries(starts: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the starts of some rows of a matrix in compressed rows by themselves, and where their entries are.
+
+    >>> selected_entries(torch.tensor([0, 2, 2, 5]), torch.tensor([2, 0]))
+    (tensor([0, 3, 5]), tensor([2, 3, 4, 0, 1]))
+    """
     counts = starts.diff()[rows]
     new = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
     within = torch.arange(int(new[-1]), device=starts.device) - torch.repeat_interleave(new[:-1], counts)
-    at = torch.repeat_interleave(starts[rows], counts) + within
-    return new, *(entry[at] for entry in entries)
+    return new, torch.repeat_interleave(starts[rows], counts) + within

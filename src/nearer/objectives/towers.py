@@ -126,6 +126,8 @@ class TowerObjective:
         #: the pairs of each entity, in all processes
         self._counts = pairs.left_counts, self.group.sum_of(pairs.right_counts)
         self._latest: tuple[Tensor, int, Embedded] | None = None
+        #: what it needs of a card's memory, for messages; set by who made it
+        self.memory: object = ""
 
     @property
     def n_components(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,10 +19,12 @@ from nearer.losses.margins import MarginLoss
 from nearer.objectives.least_squares import LinearPathObjective
 from nearer.objectives.observed import ObservedPairs
 from nearer.objectives.similarity_sums import Weights
+from nearer.objectives.streamed import StreamedPairs
 from nearer.objectives.tower import Tower
 from nearer.objectives.tower_inputs import Ids
 from nearer.objectives.towers import TowerObjective
 from nearer.towers.inputs import History, blocks_of
+from nearer.towers.memory import Need, plan_for
 from nearer.towers.networks import drawn, layers
 from nearer.towers.spreading import Side, parts_of
 
@@ -143,22 +145,25 @@ class TowerTerms:
         Weight and score of an unobserved pair.
     penalty : Penalty
         The L2 term.
-    chunk_rows : int
-        Entities whose activations are in memory at a time.
+    chunk_rows : int, optional
+        Entities whose activations are in memory at a time; by default what fits.
     dropout : float
         Share of each history that is left out in a step of training.
     dtype, device
         Precision and device.
+    tf32 : bool
+        Whether a GPU may round the factors of products of float32 matrices to 10 bits.
     """
 
     loss: MarginLoss
     omega: float
     missing: float
     penalty: Penalty
-    chunk_rows: int
+    chunk_rows: int | None
     dropout: float
     dtype: torch.dtype
     device: str
+    tf32: bool = field(default=False, kw_only=True)
 
 
 def objective_and_start(
@@ -187,19 +192,22 @@ def objective_and_start(
         weights = replace(weights, left=weights.left[own], imputed_left=weights.imputed_left[own]).to(device)
         sides = sides[0].part(own), sides[1].part(parts.right.own)
         towers = _towers(architecture, sides, dtype, device)
+    need = Need.of(towers, pairs.nnz, architecture.n_components, dtype.itemsize)
+    plan = plan_for(need, terms.chunk_rows, device)
     linear = all(tower.linear and isinstance(tower.blocks[0], Ids) for tower in towers)
     kind = LinearPathObjective if linear else TowerObjective
     objective = kind(
-        observed_pairs(pairs, dtype, device),
+        observed_pairs(pairs, dtype, device, streamed=plan.streamed),
         *towers,
         terms.loss,
         weights,
         l2=terms.penalty.l2,
-        chunk_rows=terms.chunk_rows,
+        chunk_rows=plan.chunk_rows,
         dropout=terms.dropout,
         noisy=[block for tower in towers for block in tower.blocks if isinstance(block, History)],
         parts=parts,
     )
+    objective.memory = plan
     own_part = objective.spread.own
     objective.scales = None if scales is None else own_part(scales).to(device)
     # networks of the user's own begin as in process 0
@@ -213,11 +221,15 @@ def _towers(
     return left, right
 
 
-def observed_pairs(pairs: sparse.csr_matrix, dtype: torch.dtype, device: Any) -> ObservedPairs:
-    """Return the pairs of a sparse matrix; its values are their weights."""
-    starts, columns = (torch.from_numpy(a.astype(np.int64)).to(device) for a in (pairs.indptr, pairs.indices))
+def observed_pairs(
+    pairs: sparse.csr_matrix, dtype: torch.dtype, device: Any, *, streamed: bool = False
+) -> ObservedPairs:
+    """Return the pairs of a sparse matrix; its values are their weights. Streamed ones stay in main memory."""
+    starts, columns = (torch.from_numpy(np.array(a)) for a in (pairs.indptr, pairs.indices))
     counts = None if (pairs.data == 1).all() else torch.as_tensor(pairs.data, dtype=dtype, device=device)
-    return ObservedPairs(starts, columns, pairs.shape[1], weights=counts)
+    if streamed:
+        return StreamedPairs(starts, columns, pairs.shape[1], weights=counts, device=torch.device(device))
+    return ObservedPairs(starts.to(device), columns.to(device), pairs.shape[1], weights=counts)
 
 
 def first_parameters(

@@ -38,7 +38,7 @@ from nearer.towers.new_rows import parameter_counts
 if TYPE_CHECKING:
     from nearer.towers.two_tower import TwoTower
 
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+DTYPES = {"float32": torch.float32, "tf32": torch.float32, "float64": torch.float64}
 
 SCHEMA = Saved(
     params={
@@ -53,7 +53,7 @@ SCHEMA = Saved(
         "modules": Literal(None),
         "validation": optional(Number()),
         **BUDGET,
-        "chunk_rows": Integer(1, 10**9),
+        "chunk_rows": optional(Integer(1, 10**9)),
         "dtype": Text(),
         "device": Text(),
         "checkpoint": Literal(None),
@@ -92,9 +92,10 @@ def check_settings(model: TwoTower) -> None:
         raise InputError(f"must be a number, not {model.missing!r}", parameter="missing")
     if model.validation is not None and not 0 < model.validation < 1:
         raise InputError(f"must be a share between 0 and 1, not {model.validation!r}", parameter="validation")
-    whole("chunk_rows", model.chunk_rows)
+    if model.chunk_rows is not None:
+        whole("chunk_rows", model.chunk_rows)
     if model.dtype not in DTYPES:
-        raise InputError(f"must be float32 or float64, not {model.dtype!r}", parameter="dtype")
+        raise InputError(f"must be float32, tf32 or float64, not {model.dtype!r}", parameter="dtype")
     find_margin_loss(model.loss)
     automatic_solver(model.solver, linear=False, least_squares=False, noisy=False)
 
@@ -103,7 +104,8 @@ def check_loaded(model: TwoTower) -> None:
     """Refuse a loaded model whose parts do not fit together."""
     model._check_seen()
     arrays = (model.left_embedding_, model.right_embedding_, model.parameters_)
-    need(all(array.dtype == np.dtype(model.dtype) for array in arrays), f"arrays must be {model.dtype}")
+    dtype = np.dtype("float64" if model.dtype == "float64" else "float32")
+    need(all(array.dtype == dtype for array in arrays), f"arrays must be {dtype}")
     need(model.left_embedding_.shape[1] == model.n_components, "embeddings must have n_components columns")
     has_features = (model.left_scaling_ is not None, model.right_scaling_ is not None)
     kinds = kinds_of(model.inputs, has_features)

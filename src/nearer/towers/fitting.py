@@ -21,6 +21,7 @@ from nearer.objectives.towers import TowerObjective
 from nearer.solvers import AlternatingLeastSquares, FullAdam, NoisyAdam, Result, Run, Solver, find, minimise
 from nearer.towers.assembly import Architecture, Side, TowerTerms, objective_and_start
 from nearer.towers.checkpoints import Checkpoint, digest_of
+from nearer.towers.memory import out_of_memory_in_words, rounded_products
 from nearer.towers.starts import can_start, least_squares_start
 
 #: embeddings of both sides and all parameters
@@ -73,11 +74,15 @@ def fit_towers(
     rng: np.random.Generator,
     checkpoint: str | os.PathLike[str] | None,
     group: Group = ALONE,
+    tell: Callable[[str], None] | None = None,
 ) -> tuple[Found, Result]:
-    """Return what a fit found, and its result; in several processes, all of them return the same."""
+    """Return what a fit found, and its result; in several processes, all of them return the same.
+
+    `tell` gets a sentence for the user about the memory of a GPU.
+    """
     try:
-        with ending_in_words(group):
-            return _fit_together(data, settings, run, rng, checkpoint, group)
+        with ending_in_words(group), rounded_products(settings.tf32):
+            return _fit_together(data, settings, run, rng, checkpoint, group, tell)
     except LostProcessError as error:
         remedy = [
             *error.remedy,
@@ -95,6 +100,7 @@ def _fit_together(
     rng: np.random.Generator,
     checkpoint: str | os.PathLike[str] | None,
     group: Group,
+    tell: Callable[[str], None] | None,
 ) -> tuple[Found, Result]:
     digest = digest_of(settings, data) if checkpoint is not None or not group.alone else ""
     # a budget sets the steps of Adam, and a checkpoint what processes send to each other
@@ -102,6 +108,8 @@ def _fit_together(
     checked_same(group, "data or settings", (digest, asked))
     settings = replace(settings, device=group.device(settings.device))
     objective, start = assembled(data, settings, rng, group)
+    if tell is not None and str(objective.memory):
+        tell(f"the fit {objective.memory}")
     solver = solver_for(settings, objective, data.sides)
     if (
         solver.default_epochs is not None
@@ -113,7 +121,7 @@ def _fit_together(
         start = _SHORT * start
     kept = None if checkpoint is None else Checkpoint(checkpoint, digest, objective.spread)
     x, state = (start, None) if kept is None else kept.found(start)
-    with torch_threads(objective):
+    with torch_threads(objective), out_of_memory_in_words(objective.memory):
         score, stopped = _score(objective, data), None
         if (
             state is None
@@ -142,6 +150,8 @@ def _fit_together(
         "solver": repr(solver),
         "inputs": ["+".join(side.kinds) for side in data.sides],
     }
+    if str(objective.memory):
+        details["memory"] = str(objective.memory)
     if not group.alone:
         details |= {"processes": group.size, "bytes_sent": group.sent}
     result = replace(result, details=details, state=objective.spread.whole_state(result.state))

@@ -33,6 +33,7 @@ from nearer.towers.assembly import Architecture, Penalty, Side  # noqa: E402
 from nearer.towers.checks import DTYPES, SCHEMA, check_loaded, check_settings  # noqa: E402
 from nearer.towers.fitting import Data, TowerSettings, fit_towers  # noqa: E402
 from nearer.towers.inputs import Scaling, checked_features, kinds_of  # noqa: E402
+from nearer.towers.memory import told_on_stderr  # noqa: E402
 from nearer.towers.new_rows import answer_by_popularity, embed_new  # noqa: E402
 from nearer.towers.ranking import top_k, unit_rows  # noqa: E402
 
@@ -85,12 +86,14 @@ class TwoTower(Recommending, BaseEstimator):
         Stop at whichever limit comes first.
     tol : float
         Stop when two consecutive epochs lower the objective by less than this fraction.
-    chunk_rows : int
-        Entities whose activations are in memory at a time.
-    dtype : {"float32", "float64"}
-        Precision; sums over all pairs are always double.
+    chunk_rows : int, optional
+        Entities whose activations are in memory at a time: by default 65,536, and all that fit on a GPU.
+    dtype : {"float32", "tf32", "float64"}
+        Precision; sums over all pairs are always double. "tf32" is float32, but a GPU may round the factors of matrix
+        products to 10 bits: networks then take less time, and their embeddings are right to about 0.1%.
     device : str
-        Where to compute: "cpu", "cuda".
+        Where to compute: "cpu", "cuda". If pairs do not fit on a GPU, they stay in main memory and are copied there
+        block by block.
     checkpoint : str, optional
         File to which the state of the fit is written once per minute. A fit with the same settings and data continues
         from it, and removes it at the end.
@@ -142,7 +145,7 @@ class TwoTower(Recommending, BaseEstimator):
         max_evaluations: int | None = None,
         max_seconds: float | None = None,
         tol: float = 1e-4,
-        chunk_rows: int = 65536,
+        chunk_rows: int | None = None,
         dtype: str = "float32",
         device: str = "cpu",
         checkpoint: str | os.PathLike[str] | None = None,
@@ -225,7 +228,9 @@ class TwoTower(Recommending, BaseEstimator):
         with watched(verbose, self.callback, self.max_seconds) as (callback, finish):
             run = Run(self._budget(), callback, agree=None if group.alone else over_processes(group))
             data = Data(train, (sides[0], sides[1]), score)
-            found, result = fit_towers(data, self._settings(), run, rng, self.checkpoint, group)
+            found, result = fit_towers(
+                data, self._settings(), run, rng, self.checkpoint, group, told_on_stderr if verbose else None
+            )
             finish(result)
         self.left_embedding_, self.right_embedding_, self.parameters_ = found
         if features[0] is None and self.modules is None:
@@ -344,6 +349,7 @@ class TwoTower(Recommending, BaseEstimator):
             chunk_rows=self.chunk_rows,
             dropout=float(self.dropout),
             dtype=DTYPES[self.dtype],
+            tf32=self.dtype == "tf32",
             device=self.device,
             architecture=self._architecture(),
             solver=self.solver,

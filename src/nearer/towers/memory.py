@@ -1,0 +1,177 @@
+"""What a fit of towers needs of a card's memory, and how to live with less."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from nearer._utils.text import warn
+from nearer.errors import InputError, Suggestion
+from nearer.objectives.tower import Tower
+
+#: entities whose activations are in memory at a time, on a CPU
+CHUNK_ROWS = 65536
+#: vectors of all parameters: them, the best so far, gradient, two moments, scales of the L2 term, and temporaries
+_VECTORS = 10
+#: matrices of embeddings: both sides, slopes, moves and temporaries
+_EMBEDDINGS = 6
+#: numbers per number of activations: the graph, and temporaries on the way back
+_ACTIVATIONS = 3
+#: bytes per pair in the order of both sides, beside the numbers of scores, slopes and curvatures
+_ORDERS, _NUMBERS = 13, 4
+#: share of a card that a plan fills; blocks of streamed pairs and what torch keeps for itself take the rest
+_FILLED = 0.9
+_GB = 1e9
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a fit holds in memory, in bytes.
+
+    Attributes
+    ----------
+    fixed : float
+        Parameters, embeddings and what is known of entities.
+    per_row : float
+        Activations per entity in memory at a time.
+    rows : int
+        Entities of the larger tower.
+    per_pair : float
+        Numbers per pair.
+    orders : float
+        The lists of pairs, which can stay in main memory.
+    """
+
+    fixed: float
+    per_row: float
+    rows: int
+    per_pair: float
+    orders: float
+
+    @classmethod
+    def of(cls, towers: Sequence[Tower], n_pairs: int, n_components: int, item_size: int) -> Need:
+        """Return what towers need beside their features and histories, which are on the card already."""
+        rows = [tower.n_rows for tower in towers]
+        parameters = sum(tower.n_parameters for tower in towers)
+        activations = max(tower.n_activations for tower in towers)
+        return cls(
+            fixed=item_size * (_VECTORS * parameters + _EMBEDDINGS * sum(rows) * n_components),
+            per_row=item_size * _ACTIVATIONS * activations,
+            rows=max(rows),
+            per_pair=item_size * _NUMBERS * n_pairs,
+            orders=_ORDERS * n_pairs,
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a fit uses memory.
+
+    Attributes
+    ----------
+    chunk_rows : int
+        Entities whose activations are in memory at a time.
+    streamed : bool
+        Whether pairs stay in main memory and are copied to the card for each product.
+    needed, there : float
+        Bytes that it needs, and that the card has; infinite for a CPU.
+    """
+
+    chunk_rows: int
+    streamed: bool
+    needed: float
+    there: float
+
+    @classmethod
+    def of(cls, need: Need, chunk_rows: int | None, there: float) -> Plan:
+        """Return the plan for a card of this memory: all in one chunk, then in chunks, then with streamed pairs.
+
+        >>> need = Need(fixed=4e9, per_row=1e4, rows=500_000, per_pair=1e9, orders=2e9)
+        >>> for there in (20e9, 9e9, 7e9):
+        ...     plan = Plan.of(need, None, there)
+        ...     plan.chunk_rows, plan.streamed, round(plan.needed / 1e9, 1)
+        (500000, False, 12.0)
+        (65536, False, 7.7)
+        (65536, True, 5.7)
+        """
+        small = min(CHUNK_ROWS, need.rows)
+        choices = [(need.rows, False), (small, False), (small, True)]
+        if chunk_rows is not None:
+            choices = [(chunk_rows, streamed) for streamed in (False, True)]
+        for rows, streamed in choices:
+            needed = need.fixed + need.per_row * min(rows, need.rows) + need.per_pair
+            needed += 0 if streamed else need.orders
+            plan = cls(rows, streamed, needed, there)
+            if plan.fits:
+                return plan
+        return plan
+
+    @property
+    def fits(self) -> bool:
+        """Whether the card has room for it."""
+        return self.needed <= _FILLED * self.there
+
+    def __str__(self) -> str:
+        """Say what is needed and what is there; nothing of main memory.
+
+        >>> str(Plan(65536, True, 12.3e9, 139e9))
+        'needs about 12 GB, the card has 139; pairs are streamed from main memory'
+        """
+        if math.isinf(self.there):
+            return ""
+        needed, there = (
+            f"{size / _GB:.{0 if size >= 10 * _GB else 1}f}" for size in (self.needed, self.there)
+        )
+        streamed = "; pairs are streamed from main memory" if self.streamed else ""
+        return f"needs about {needed} GB, the card has {there}{streamed}"
+
+
+def plan_for(need: Need, chunk_rows: int | None, device: torch.device | str) -> Plan:
+    """Return how to use the memory of a device; a CPU always takes the same chunks."""
+    device = torch.device(device)
+    if device.type != "cuda":
+        return Plan(chunk_rows or CHUNK_ROWS, False, math.nan, math.inf)
+    free, _ = torch.cuda.mem_get_info(device)
+    # what torch has kept from earlier work is free as well
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    plan = Plan.of(need, chunk_rows, free + kept)
+    if not plan.fits:
+        warn(f"the fit {plan}: it will probably run out of memory; {_remedies()}")
+    return plan
+
+
+def _remedies() -> str:
+    return "narrower hidden layers, fewer n_components or more processes (torchrun) need less"
+
+
+@contextmanager
+def out_of_memory_in_words(plan: object) -> Iterator[None]:
+    """Say what a fit needed if the memory of its card was not enough."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError as error:
+        raise InputError(
+            f"the memory of the card was not enough (the fit {plan}): {_remedies()}",
+            remedy=[Suggestion("device", "cpu", "if main memory is larger")],
+        ) from error
+
+
+@contextmanager
+def rounded_products(allowed: bool) -> Iterator[None]:
+    """Let GPUs round the factors of products of float32 matrices to 10 bits (TF32), or forbid it."""
+    settings = torch.backends.cuda.matmul
+    before, settings.allow_tf32 = settings.allow_tf32, allowed
+    try:
+        yield
+    finally:
+        settings.allow_tf32 = before
+
+
+def told_on_stderr(sentence: str) -> None:
+    """Show a sentence above the progress bar."""
+    print(sentence, file=sys.stderr)

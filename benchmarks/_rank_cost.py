@@ -31,7 +31,7 @@ _TRAFFIC = Path("/proc/net/dev")
 def in_children(settings: dict[str, Any]) -> dict[str, Any]:
     """Return what `measured` finds in new processes."""
     command = [sys.executable, "-m", "benchmarks._rank_cost", json.dumps(settings)]
-    if settings["processes"] > 1:
+    if settings.get("launched", settings["processes"] > 1):
         launcher = [
             "-m",
             "torch.distributed.run",
@@ -56,15 +56,18 @@ def measured(settings: dict[str, Any]) -> dict[str, Any]:
     """Return, per kind of iteration, the bytes that a process sends and the CPU seconds of the busiest process."""
     torch.set_num_threads(1)
     objective, x = problem(settings)
-    group = objective.group
+    group, device = objective.group, objective.device
+    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     found: dict[str, Any] = {"objective": objective.value(x)}
     for kind, call in calls(objective, x).items():
         call()  # the first warms up
         group.total(0.0)
+        wait()
         on_wire, sent, began, since = _on_wire(), group.sent, time.process_time(), time.perf_counter()
         for _ in range(settings["turns"]):
             call()
         group.total(0.0)
+        wait()
         turns = settings["turns"]
         found[kind] = {
             "bytes": (group.sent - sent) / turns,
@@ -86,7 +89,8 @@ def problem(settings: dict[str, Any]) -> tuple[TowerObjective, Tensor]:
     hidden, k = settings["hidden"], settings["n_components"]
     architecture = Architecture(k, (hidden,) if hidden else (), not hidden)
     terms = TowerTerms(
-        LogisticLoss(), 0.06, -1.0, Penalty(1.0, 0.5), settings["chunk_rows"], 0.0, torch.float32, "cpu"
+        *(LogisticLoss(), 0.06, -1.0, Penalty(1.0, 0.5), settings["chunk_rows"], 0.0, torch.float32),
+        settings.get("device", "cpu"),
     )
     sides = Side(n_left, ("ids",)), Side(n_right, ("ids",))
     objective, x = objective_and_start(architecture, pairs, sides, terms, rng, processes())
@@ -105,7 +109,9 @@ def calls(objective: TowerObjective, x: Tensor) -> dict[str, Callable[[], object
     rng = np.random.default_rng(0)
 
     def step() -> Tensor:
-        first, second = (torch.from_numpy(rng.integers(objective.n_terms, size=size)) for _ in range(2))
+        first, second = (
+            torch.from_numpy(rng.integers(objective.n_terms, size=size)).to(x.device) for _ in range(2)
+        )
         return objective.pair_gradient(x, first, objective.gramians_of(x, second))[1]
 
     assert OnlineGramians().share == 0.01

@@ -50,6 +50,7 @@ NAMES = (
     "newton_steps",
     "extreme_cost",
     "extreme_ranks",
+    "extreme_scale",
     "multilabel",
     "tags",
     "links",

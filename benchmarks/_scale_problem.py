@@ -11,9 +11,11 @@ from benchmarks._paper_towers import network
 from nearer.losses import LogisticLoss
 from nearer.objectives.observed import ObservedPairs
 from nearer.objectives.similarity_sums import Weights
+from nearer.objectives.streamed import StreamedPairs
 from nearer.objectives.tower import Tower
 from nearer.objectives.tower_inputs import Ids
 from nearer.objectives.towers import TowerObjective
+from nearer.towers.memory import Need, plan_for
 
 #: groups of right entities; a left entity draws this share of its pairs from one of them
 _GROUPS, _FROM_GROUP = 32, 0.7
@@ -64,20 +66,37 @@ def drawn_pairs(n_left: int, n_right: int, count: int, seed: int, device: str) -
 
 
 def objective(
-    pairs: tuple[Tensor, Tensor], n_right: int, settings: dict[str, Any], *, seed: int = 0, **options: Any
+    pairs: tuple[Tensor, Tensor],
+    n_right: int,
+    settings: dict[str, Any],
+    *,
+    dtype: torch.dtype = torch.float32,
+    streamed: bool = False,
+    chunk_rows: int | None = None,
 ) -> tuple[TowerObjective, Tensor]:
-    """Return the objective of the paper's towers over the ids of these pairs, on their device, and where to start."""
+    """Return the objective of the paper's towers over the ids of these pairs, on their device, and where to start.
+
+    Streamed pairs stay in main memory.
+    """
     device, hidden, outputs = pairs[1].device, settings["hidden"], settings["n_components"]
     sizes = len(pairs[0]) - 1, n_right
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(0)
         towers, starts = [], []
         for n_rows, sign in zip(sizes, (-1, 1), strict=True):
             above = network(hidden, outputs, sign / outputs**0.5)
             starts.append((torch.randn(n_rows, hidden) * (2 / (n_rows + hidden)) ** 0.5).ravel())
             starts += [parameter.detach().ravel() for parameter in above.parameters()]
-            towers.append(Tower([Ids(n_rows)], hidden, above.to(device)))
-    weights = Weights.constant(settings["omega"], *sizes, -1.0, torch.zeros(1, device=device))
-    observed = ObservedPairs(*pairs, n_right)
-    f = TowerObjective(observed, *towers, LogisticLoss(), weights, l2=settings["l2"], **options)
+            towers.append(Tower([Ids(n_rows)], hidden, above.to(device, dtype)))
+    weights = Weights.constant(settings["omega"], *sizes, -1.0, torch.zeros(1, dtype=dtype, device=device))
+    plan = plan_for(Need.of(towers, len(pairs[1]), outputs, dtype.itemsize), chunk_rows, device)
+    observed = (
+        StreamedPairs(*(part.cpu() for part in pairs), n_right, device=device)
+        if streamed
+        else ObservedPairs(*pairs, n_right)
+    )
+    f = TowerObjective(
+        observed, *towers, LogisticLoss(), weights, l2=settings["l2"], chunk_rows=plan.chunk_rows
+    )
+    f.memory = plan
     return f, f.start(torch.cat(starts))

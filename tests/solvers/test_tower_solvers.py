@@ -15,6 +15,7 @@ from nearer import solvers  # noqa: E402
 from nearer.losses import LogisticLoss  # noqa: E402
 from nearer.objectives.towers import TowerObjective  # noqa: E402
 from nearer.solvers import Budget, minimise  # noqa: E402
+from nearer.solvers.adam import _Moments  # noqa: E402
 from tests.objectives.test_towers import problem  # noqa: E402
 
 EXACT = {
@@ -137,3 +138,21 @@ def test_an_epoch_of_samples_counts_its_pairs_and_one_value(name):
     _, result = solved(solver, max_epochs=3, tol=0)
     of_step = int(np.ceil(0.5 * f.n_terms)) * (2 if name == "sogram" else 1)
     assert np.diff(result.history["evaluations"]).tolist() == [2 * of_step + f.n_terms] * 3
+
+
+def test_steps_of_adam_grow_while_it_warms_up():
+    solver = solvers.FullAdam(step=0.1, final_step=0.02, epochs=5, warm_up=3)
+    _, result = solved(solver, max_epochs=5, tol=0)
+    assert result.history["step"][1:] == pytest.approx([0.1 / 4, 0.08 * 2 / 4, 0.06 * 3 / 4, 0.04, 0.02])
+
+
+def test_adam_moves_tensors_as_it_does_arrays():
+    rng = np.random.default_rng(0)
+    arrays = rng.normal(size=5)
+    tensors = torch.from_numpy(arrays.copy())
+    of_arrays, of_tensors = _Moments(arrays, 0.9, 0.99), _Moments(tensors, 0.9, 0.99)
+    for _ in range(4):
+        gradient = rng.normal(size=5) * [1, 1e-8, 0, 1e8, 1]
+        of_tensors(tensors, torch.from_numpy(gradient.copy()), 0.1)
+        of_arrays(arrays, gradient, 0.1)
+    np.testing.assert_allclose(tensors.numpy(), arrays, rtol=1e-12)

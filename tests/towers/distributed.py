@@ -19,7 +19,8 @@ def started(script: str, folder: Path, size: int = 2, **variables: str) -> list[
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shared = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
-    shared |= {"WORLD_SIZE": str(size), "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", **variables}
+    shared |= {"WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size)}
+    shared |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", **variables}
     return [
         subprocess.Popen(
             [sys.executable, "-c", script],

@@ -8,9 +8,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import nearer  # noqa: E402
-from nearer.towers import assembly  # noqa: E402
+from nearer.errors import InputError  # noqa: E402
+from nearer.towers import assembly, checkpoints  # noqa: E402
 from nearer.towers.memory import Plan  # noqa: E402
+from tests.towers.distributed import in_processes  # noqa: E402
 from tests.towers.problems import QUICK, split  # noqa: E402
+from tests.towers.together import FITS, ON_CARD, numbers  # noqa: E402
+from tests.towers.together import fitted as fitted_alone  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -53,7 +57,8 @@ def test_float32_and_tf32_are_close_to_float64():
     assert rounded[1] == pytest.approx(exact, rel=1e-2)
 
 
-def test_a_fit_goes_on_from_its_checkpoint(tmp_path):
+def test_a_fit_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "EVERY", 0.0)
     path = tmp_path / "fit.npz"
     settings = {**IDS, "solver": "full-adam", "device": "cuda"}
     whole = fitted(**settings)
@@ -82,7 +87,18 @@ def test_features_and_validation_on_a_card():
 
 def test_too_much_for_the_card_is_said_in_words():
     with (
-        pytest.raises(nearer.InputError, match="memory of the card was not enough"),
-        pytest.warns(UserWarning),
+        pytest.raises(InputError, match="memory of the card was not enough"),
+        pytest.warns(UserWarning, match="will probably run out of memory"),
     ):
-        fitted(n_components=10**7, inputs="ids", solver="full-adam", device="cuda", dtype="float32")
+        fitted(n_components=200_000, inputs="ids", solver="full-adam", device="cuda", dtype="float32")
+
+
+@pytest.mark.parametrize("size", [1, 2], ids=["one over NCCL", "two that share a card over gloo"])
+def test_processes_on_a_card_find_what_one_does(size, tmp_path):
+    in_processes("from tests.towers.together import on_card; on_card()", tmp_path, size)
+    together = [np.load(tmp_path / f"found{rank}.npz") for rank in range(size)]
+    for name in ON_CARD:
+        for what, value in numbers(fitted_alone(FITS[name])).items():
+            for one in together:
+                close = {"rtol": 1e-6, "atol": 1e-6 * abs(value).max()}
+                np.testing.assert_allclose(one[f"{name}/{what}"], value, **close, err_msg=f"{name}: {what}")

@@ -37,6 +37,8 @@ FITS = {
     "the default": {"hidden": (6,), "max_epochs": 5, "validation": 0.1},
     "histories of both": {"hidden": (6,), "inputs": ("ids+history", "history+features"), "max_epochs": 3},
 }
+#: those that processes do on a card
+ON_CARD = ("newton", "full-adam with networks", "sogram", "als with features", "the default")
 SETTINGS = {"n_components": 4, "dtype": "float64", "tol": 0, "random_state": 0}
 #: a fit that is stopped, and continued
 LONG = {"hidden": (6,), "inputs": ("history", "ids"), "solver": "full-adam", "max_epochs": 9}
@@ -65,6 +67,16 @@ def stopped(path: Path) -> nearer.TwoTower:
     """Stop the long fit early; its state stays in a file."""
     checkpoints.EVERY = 0.0
     return fitted(LONG, checkpoint=path, callback=lambda progress: progress.epoch >= STOP_AT)
+
+
+def on_card() -> None:
+    """Do some of the fits on a card, and leave what was found in a file."""
+    group = processes()
+    found = {}
+    for name in ON_CARD:
+        model = fitted(FITS[name], device="cuda")
+        found |= {f"{name}/{what}": value for what, value in numbers(model).items()}
+    np.savez(f"found{group.rank}.npz", **found)
 
 
 def problem_of(work) -> str:

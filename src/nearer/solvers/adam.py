@@ -92,6 +92,9 @@ class FullAdam(Solver[WithGradient]):
         Length of the last step; steps decrease linearly to it over the epochs. By default all are equal.
     epochs : int, optional
         Length of the schedule, after which the solver ends; None means the budget of epochs.
+    warm_up : int
+        Steps over which the length grows linearly to that of the schedule. Long steps from random parameters can leave
+        a network where all embeddings are alike.
     beta1, beta2 : float
         Memory of the mean gradient and of its square.
     """
@@ -99,6 +102,7 @@ class FullAdam(Solver[WithGradient]):
     step: float = 0.003
     final_step: float | None = None
     epochs: int | None = None
+    warm_up: int = 0
     beta1: float = 0.9
     beta2: float = 0.999
     name = "full-adam"
@@ -116,6 +120,7 @@ class FullAdam(Solver[WithGradient]):
             positive("final_step", self.final_step)
         if self.epochs is not None:
             whole("epochs", self.epochs)
+        whole("warm_up", self.warm_up, at_least=0)
         _check_memories(self.beta1, self.beta2)
 
     def solve(self, objective: WithGradient, x: Any, rng: np.random.Generator, run: Run) -> Any:
@@ -129,7 +134,7 @@ class FullAdam(Solver[WithGradient]):
         run.begin(x, value, self.step)
         decrease = (self.step - (self.final_step or self.step)) / max(epochs - 1, 1)
         for count in range(update.count, epochs):
-            step = self.step - count * decrease
+            step = (self.step - count * decrease) * min((count + 1) / (self.warm_up + 1), 1.0)
             update(x, gradient, step)
             value, gradient = self._gradient(objective, x, rng)
             run.count(objective.n_terms)
@@ -196,11 +201,18 @@ class _Moments:
     def __call__(self, x: Any, gradient: Any, step: float) -> None:
         """Move x, which is changed in place as the gradient is."""
         self.count += 1
+        gain1, gain2 = 1 - self.beta1**self.count, 1 - self.beta2**self.count
+        # without the least size, a row without any gradient so far would be divided by zero
+        least = float(namespace(x).finfo(x.dtype).tiny) ** 0.5
+        if namespace(x) is not np:  # the same in half the passes over memory
+            self.mean.lerp_(gradient, 1 - self.beta1)
+            self.square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
+            size = gradient.copy_(self.square).div_(gain2).sqrt_().add_(least)
+            x.addcdiv_(self.mean, size, value=-float(step) / gain1)
+            return
         self.mean += (1 - self.beta1) * (gradient - self.mean)
         gradient *= gradient
         self.square += (1 - self.beta2) * (gradient - self.square)
-        size = namespace(x).sqrt(self.square / (1 - self.beta2**self.count))
-        size += (
-            float(namespace(x).finfo(x.dtype).tiny) ** 0.5
-        )  # a row without any gradient so far does not move
-        x -= float(step) / (1 - self.beta1**self.count) * (self.mean / size)
+        size = np.sqrt(self.square / gain2)
+        size += least
+        x -= float(step) / gain1 * (self.mean / size)

@@ -16,12 +16,15 @@ from nearer.objectives.tower import Tower
 
 #: entities whose activations are in memory at a time, on a CPU
 CHUNK_ROWS = 65536
-#: vectors of all parameters: them, the best so far, gradient, two moments, scales of the L2 term, and temporaries
-_VECTORS = 10
+#: vectors of all parameters: them, the best so far, gradient, two moments or directions, scales of the L2 term, and
+#: temporaries
+_VECTORS = 9
 #: matrices of embeddings: both sides, slopes, moves and temporaries
-_EMBEDDINGS = 6
+_EMBEDDINGS = 5
+#: Gramians of both sides, in double precision, and their copies in the precision of the fit
+_GRAMIANS = 6
 #: numbers per number of activations: the graph, and temporaries on the way back
-_ACTIVATIONS = 3
+_ACTIVATIONS = 1.6
 #: bytes per pair in the order of both sides, beside the numbers of scores, slopes and curvatures
 _ORDERS, _NUMBERS = 13, 4
 #: share of a card that a plan fills; blocks of streamed pairs and what torch keeps for itself take the rest
@@ -36,7 +39,7 @@ class Need:
     Attributes
     ----------
     fixed : float
-        Parameters, embeddings and what is known of entities.
+        Parameters, embeddings and Gramians.
     per_row : float
         Activations per entity in memory at a time.
     rows : int
@@ -60,7 +63,8 @@ class Need:
         parameters = sum(tower.n_parameters for tower in towers)
         activations = max(tower.n_activations for tower in towers)
         return cls(
-            fixed=item_size * (_VECTORS * parameters + _EMBEDDINGS * sum(rows) * n_components),
+            fixed=item_size * (_VECTORS * parameters + _EMBEDDINGS * sum(rows) * n_components)
+            + 8 * _GRAMIANS * n_components**2,
             per_row=item_size * _ACTIVATIONS * activations,
             rows=max(rows),
             per_pair=item_size * _NUMBERS * n_pairs,
@@ -92,17 +96,16 @@ class Plan:
         """Return the plan for a card of this memory: all in one chunk, then in chunks, then with streamed pairs.
 
         >>> need = Need(fixed=4e9, per_row=1e4, rows=500_000, per_pair=1e9, orders=2e9)
-        >>> for there in (20e9, 9e9, 7e9):
+        >>> for there in (20e9, 11e9, 9e9, 7e9):
         ...     plan = Plan.of(need, None, there)
         ...     plan.chunk_rows, plan.streamed, round(plan.needed / 1e9, 1)
         (500000, False, 12.0)
+        (250000, False, 9.5)
         (65536, False, 7.7)
         (65536, True, 5.7)
         """
-        small = min(CHUNK_ROWS, need.rows)
-        choices = [(need.rows, False), (small, False), (small, True)]
-        if chunk_rows is not None:
-            choices = [(chunk_rows, streamed) for streamed in (False, True)]
+        sizes = _chunk_sizes(need.rows) if chunk_rows is None else [chunk_rows]
+        choices = [*((size, False) for size in sizes), (sizes[-1], True)]
         for rows, streamed in choices:
             needed = need.fixed + need.per_row * min(rows, need.rows) + need.per_pair
             needed += 0 if streamed else need.orders
@@ -129,6 +132,19 @@ class Plan:
         )
         streamed = "; pairs are streamed from main memory" if self.streamed else ""
         return f"needs about {needed} GB, the card has {there}{streamed}"
+
+
+def _chunk_sizes(rows: int) -> list[int]:
+    """Return the sizes of chunks to try: all rows, half of them and so on.
+
+    >>> _chunk_sizes(300_000), _chunk_sizes(50)
+    ([300000, 150000, 75000, 65536], [50])
+    """
+    sizes = []
+    while rows > CHUNK_ROWS:
+        sizes.append(rows)
+        rows = -(-rows // 2)
+    return [*sizes, CHUNK_ROWS if sizes else rows]
 
 
 def plan_for(need: Need, chunk_rows: int | None, device: torch.device | str) -> Plan:

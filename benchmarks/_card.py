@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from benchmarks._store import FOLDER
-from nearer.towers.memory import rounded_products
+from nearer._utils.namespaces import rounded_products
 
 #: numbers that are copied to measure bandwidth, and rows of the square matrices that are multiplied
 _COPIED, _ROWS = 2**28, 8192

@@ -108,7 +108,7 @@ def _costs(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
     import torch
 
     from benchmarks import _card, _scale_costs, _scale_problem
-    from nearer.towers.memory import rounded_products
+    from nearer._utils.namespaces import rounded_products
 
     settings, times = job.settings, cell["times"]
     if times == 1:
@@ -132,7 +132,7 @@ def _accuracy(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
     import torch
 
     from benchmarks import _scale_costs, _scale_problem
-    from nearer.towers.memory import rounded_products
+    from nearer._utils.namespaces import rounded_products
 
     pairs, n_right = _drawn(job.settings)
     f, x = _scale_problem.objective(pairs, n_right, job.settings, dtype=torch.float64)
@@ -209,7 +209,7 @@ def _fits(cell: Cell, job: Job) -> Iterator[tuple[str, dict[str, Any]]]:
     import torch
 
     from benchmarks import _scale_problem
-    from nearer.towers.memory import rounded_products
+    from nearer._utils.namespaces import rounded_products
 
     settings = job.settings
     pairs, n_right = _drawn(settings)

@@ -100,6 +100,28 @@ class _Nearby(Gradient):
     sizes = (6, 10, Quadratic.n_terms)
 
 
+class Matrices(Gradient):
+    """A matrix whose columns have different curvatures along turned axes."""
+
+    def __init__(self):
+        super().__init__()
+        self._minimum /= 4  # within reach of short steps
+
+    _turn = np.array([[0.8, -0.6], [0.6, 0.8]]) * [1.0, 10.0]
+
+    def value(self, x):
+        return 0.5 * float((((x - self._minimum) @ self._turn) ** 2).sum())
+
+    def value_and_gradient(self, x):
+        return self.value(x), (x - self._minimum) @ self._turn @ self._turn.T
+
+    def matrices(self, x):
+        return [x]
+
+    def products_of_matrices(self, x):
+        return [(x @ x.T, x.T @ x)]
+
+
 class Blocks(_Nearby):
     """Term 10 i + j is the pair (i, j)."""
 
@@ -347,6 +369,7 @@ OBJECTIVES = (
         Gradient,
         Precision,
         Curvature,
+        Matrices,
         Noise,
         LeastSquares,
         Blocks,

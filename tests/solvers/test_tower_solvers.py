@@ -13,9 +13,11 @@ from scipy.optimize import minimize  # noqa: E402
 
 from nearer import solvers  # noqa: E402
 from nearer.losses import LogisticLoss  # noqa: E402
+from nearer.objectives.parameters import OneTensor  # noqa: E402
 from nearer.objectives.towers import TowerObjective  # noqa: E402
 from nearer.solvers import Budget, minimise  # noqa: E402
-from nearer.solvers.adam import _Moments  # noqa: E402
+from nearer.solvers.adam import Moments  # noqa: E402
+from nearer.solvers.eigen_adam import _eigenvectors  # noqa: E402
 from tests.objectives.test_towers import problem  # noqa: E402
 
 EXACT = {
@@ -24,6 +26,7 @@ EXACT = {
     "gd": solvers.find("gd"),
     "gd-diag": solvers.find("gd-diag"),
     "full-adam": solvers.FullAdam(step=0.03),
+    "eigen-adam": solvers.EigenAdam(step=0.03, final_step=1e-3, epochs=400),
 }
 SAMPLED = {
     "sogram": solvers.OnlineGramians(share=0.3, step=0.01),
@@ -60,7 +63,7 @@ def least():
 
 
 def test_the_table_has_every_solver_of_towers():
-    names = ["newton", "gd", "gd-diag", "full-adam", *SAMPLED]
+    names = [*(set(EXACT) - {"newton, plain"}), *SAMPLED]
     assert set(names) <= set(solvers.fitting(TowerObjective))
 
 
@@ -150,9 +153,77 @@ def test_adam_moves_tensors_as_it_does_arrays():
     rng = np.random.default_rng(0)
     arrays = rng.normal(size=5)
     tensors = torch.from_numpy(arrays.copy())
-    of_arrays, of_tensors = _Moments(arrays, 0.9, 0.99), _Moments(tensors, 0.9, 0.99)
+    of_arrays, of_tensors = Moments(arrays, 0.9, 0.99), Moments(tensors, 0.9, 0.99)
     for _ in range(4):
         gradient = rng.normal(size=5) * [1, 1e-8, 0, 1e8, 1]
         of_tensors(tensors, torch.from_numpy(gradient.copy()), 0.1)
         of_arrays(arrays, gradient, 0.1)
     np.testing.assert_allclose(tensors.numpy(), arrays, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [np.asarray, torch.from_numpy], ids=["numpy", "torch"])
+def test_eigenvectors_are_followed(make):
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(2, 6, 6)) * [100, 10, 5, 1, 0.1, 0.01]
+    matrices = {(k, 0): make(factor @ factor.T) for k, factor in enumerate(factors)}
+    nearby = {key: matrix + make(0.01 * np.eye(6)[::-1].copy()) for key, matrix in matrices.items()}
+    found = _eigenvectors(nearby, {})
+    for _ in range(30):
+        found = _eigenvectors(matrices, found)
+    for key, matrix in matrices.items():
+        values = np.linalg.eigvalsh(np.asarray(matrix))[::-1]
+        basis = np.asarray(found[key])
+        np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-9)
+        np.testing.assert_allclose(
+            basis.T @ np.asarray(matrix) @ basis, np.diag(values), atol=1e-3 * values[0]
+        )
+
+
+def test_eigenvectors_of_nothing_and_of_dependent_vectors():
+    nothing = {(0, 1): torch.zeros(3, 3)}
+    assert torch.equal(_eigenvectors(nothing, {(0, 1): torch.eye(3)})[0, 1], torch.eye(3))
+    again = _eigenvectors({(0, 1): torch.eye(3)}, {(0, 1): torch.ones(3, 3)})[0, 1]
+    assert torch.allclose(again.T @ again, torch.eye(3))
+
+
+def test_axes_of_curvature_that_are_turned_cost_eigen_adam_nothing():
+    rng = np.random.default_rng(1)
+    turn = np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    targets = rng.normal(size=(30, 8))
+
+    def reached(solver, basis):
+        curved = basis * np.geomspace(1, 1e3, 8) @ basis.T
+        f = _Turned(torch.from_numpy(curved), torch.from_numpy(targets))
+        budget = Budget(max_epochs=200, tol=0)
+        return minimise(solver, f, torch.zeros(30, 8, dtype=torch.float64), budget=budget)[1].objective
+
+    eigen = solvers.EigenAdam(step=0.1, final_step=1e-3, epochs=200)
+    plain = solvers.FullAdam(step=0.1, final_step=1e-3, epochs=200, beta2=0.95, warm_up=20)
+    assert reached(eigen, turn) < 2 * reached(eigen, np.eye(8))
+    assert reached(eigen, turn) < 0.2 * reached(plain, turn)
+
+
+class _Turned:
+    """Half of the squared distance to targets in a metric of their columns."""
+
+    n_terms, parameters = 1, OneTensor(dtype=torch.float64)
+    provides = frozenset({"value_and_gradient", "matrices", "products_of_matrices"})
+
+    def __init__(self, metric, targets):
+        self.metric, self.targets = metric, targets
+
+    def start(self, x):
+        return x.clone()
+
+    def value(self, x):
+        return self.value_and_gradient(x)[0]
+
+    def value_and_gradient(self, x):
+        apart = x - self.targets
+        return float((apart @ self.metric * apart).sum()) / 2, apart @ self.metric
+
+    def matrices(self, x):
+        return [x]
+
+    def products_of_matrices(self, x):
+        return [(None, x.T @ x)]

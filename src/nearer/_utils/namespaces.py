@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,21 @@ def as_like(array: np.ndarray, like: Any, *, whole: bool = False) -> Any:
         return array if whole else array.astype(like.dtype)
     found = namespace(like).from_numpy(array)
     return found.to(like.device) if whole else found.to(like.device, like.dtype)
+
+
+@contextmanager
+def rounded_products(allowed: bool) -> Iterator[None]:
+    """Let GPUs round the factors of products of float32 matrices to 10 bits (TF32), or forbid it."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        yield
+        return
+    settings = torch.backends.cuda.matmul
+    before, settings.allow_tf32 = settings.allow_tf32, allowed
+    try:
+        yield
+    finally:
+        settings.allow_tf32 = before
 
 
 def to_numpy(array: Any) -> np.ndarray:

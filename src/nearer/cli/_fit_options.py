@@ -60,6 +60,7 @@ class SolverName(StrEnum):
     gd = "gd"
     gd_diag = "gd-diag"
     full_adam = "full-adam"
+    eigen_adam = "eigen-adam"
     noisy_adam = "noisy-adam"
     als = "als"
     sogram = "sogram"

@@ -7,7 +7,7 @@ raise an error before fitting.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -71,6 +71,16 @@ class WithCurvature(WithGradient, Protocol):
 
     def curvature(self, x: Any) -> Callable[[Any], Any]:
         """Return the product of the curvature at x with a vector."""
+
+
+class WithMatrices(WithGradient, Protocol):
+    """An objective some of whose parameters are matrices."""
+
+    def matrices(self, x: Any) -> Sequence[Any]:
+        """Return views of a vector of parameters: its matrices."""
+
+    def products_of_matrices(self, x: Any) -> Sequence[tuple[Any, Any]]:
+        """Return, for each matrix M, MM' and M'M; None for products that are too large, or not of interest."""
 
 
 class WithNoise(WithGradient, Protocol):

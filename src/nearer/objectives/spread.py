@@ -17,6 +17,9 @@ from nearer._utils.group import ALONE, Group, Shares
 from nearer.objectives.parameters import OneTensor
 from nearer.objectives.tower import Tower
 
+#: rows or columns of a matrix beyond which its products with itself are not formed
+_LARGE = 1024
+
 
 class SpreadParts(NamedTuple):
     """How left entities, right entities and observed pairs are spread.
@@ -112,6 +115,23 @@ class SpreadTensor(OneTensor):
                 x[piece.own] = total
         return x
 
+    def matrices(self, x: Tensor) -> list[Tensor]:
+        """Return views of the matrices among the parameters: rows of ids, of this process's entities, and layers."""
+        return [x[piece.own].view(piece.shape) for piece in self._matrices()]
+
+    def products_of_matrices(self, x: Tensor) -> list[tuple[Tensor | None, Tensor | None]]:
+        """Return MM' and M'M for each matrix, the latter over the rows of all processes; None for large ones."""
+        found: list[tuple[Tensor | None, Tensor | None]] = []
+        for piece, matrix in zip(self._matrices(), self.matrices(x), strict=True):
+            rows, columns = matrix.shape
+            by_columns = matrix.T @ matrix if columns <= _LARGE else None
+            if piece.shares is not None and by_columns is not None:
+                by_columns = self.group.sum_of(by_columns)
+            # entities are alike: what they have in common is in the columns
+            by_rows = matrix @ matrix.T if piece.shares is None and rows <= _LARGE else None
+            found.append((by_rows, by_columns))
+        return found
+
     def own(self, whole: Tensor) -> Tensor:
         """Return this process's part of all parameters."""
         found, at = whole.new_empty(self.n_own), 0
@@ -156,6 +176,13 @@ class SpreadTensor(OneTensor):
         if piece.shares is None:
             return piece.own.stop - piece.own.start
         return piece.shares.count * piece.shape[1]
+
+    def _matrices(self) -> list[_Piece]:
+        return [piece for piece in self._pieces if len(piece.shape) == 2 and min(self._sizes(piece)) > 1]
+
+    def _sizes(self, piece: _Piece) -> tuple[int, int]:
+        """Return the rows of a matrix in all processes, and its columns."""
+        return self._n_all(piece) // piece.shape[1], piece.shape[1]
 
     def _common(self) -> list[_Piece]:
         return [piece for piece in self._pieces if piece.shares is None and piece.own.stop > piece.own.start]

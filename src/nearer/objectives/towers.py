@@ -93,6 +93,7 @@ class TowerObjective:
     provides: ClassVar[frozenset[str]] = frozenset(
         {
             *("value_and_gradient", "refresh", "curvature"),
+            *("matrices", "products_of_matrices"),
             *("sizes", "block_gradient", "pair_gradient", "gramians_of"),
         }
     )
@@ -170,6 +171,14 @@ class TowerObjective:
         for block in self.noisy:
             block.redraw(self.dropout, rng)
         self._latest = None
+
+    def matrices(self, x: Tensor) -> list[Tensor]:
+        """Return views of the matrices among the parameters."""
+        return self.spread.matrices(x)
+
+    def products_of_matrices(self, x: Tensor) -> list[tuple[Tensor | None, Tensor | None]]:
+        """Return MM' and M'M for each of them, over all processes; None for large ones, and for rows of entities."""
+        return self.spread.products_of_matrices(x)
 
     def embeddings(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the embeddings of all entities."""

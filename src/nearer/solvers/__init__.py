@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nearer.solvers.alternating import AlternatingLeastSquares
     from nearer.solvers.buffered import OLP
     from nearer.solvers.doubly_stochastic import DSGD, AdaDSG
+    from nearer.solvers.eigen_adam import EigenAdam
     from nearer.solvers.exact import Exact, ExactSolution, solve_exact
     from nearer.solvers.gauss_newton import GaussNewton
     from nearer.solvers.ila import ILA
@@ -44,6 +45,7 @@ _LATER = {
     "DSGD": "doubly_stochastic",
     "AlternatingLeastSquares": "alternating",
     "BlockSampling": "sampled_pairs",
+    "EigenAdam": "eigen_adam",
     "OnlineGramians": "sampled_pairs",
     "GaussNewton": "gauss_newton",
     "ILA": "ila",
@@ -102,6 +104,7 @@ _SOLVERS: dict[str, Solver | _Later] = {
     "gd": GradientDescent(growth_every=5),
     "gd-diag": GradientDescent(growth_every=5, diagonal=True),
     "full-adam": FullAdam(),
+    "eigen-adam": "EigenAdam",
     "noisy-adam": NoisyAdam(),
     "als": "AlternatingLeastSquares",
     "sogram": "OnlineGramians",
@@ -140,6 +143,7 @@ __all__ = [
     "Budget",
     "Constant",
     "Decay",
+    "EigenAdam",
     "Exact",
     "ExactSolution",
     "FullAdam",

@@ -55,7 +55,7 @@ class Adam(Solver[WithBatches]):
         positive("step", self.step)
         positive("final_step", self.final_step)
         whole("n_batches", self.n_batches)
-        _check_memories(self.beta1, self.beta2)
+        check_memories(beta1=self.beta1, beta2=self.beta2)
         if self.epochs is not None:
             whole("epochs", self.epochs)
 
@@ -66,7 +66,7 @@ class Adam(Solver[WithBatches]):
         batches = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
         steps = np.geomspace(self.step, self.final_step, epochs * len(batches)) * objective.unit_length
         walk = objective.walk(rng)
-        update = _Moments(x, self.beta1, self.beta2)
+        update = Moments(x, self.beta1, self.beta2)
         run.begin(x, objective.value(x), steps[0])
         for epoch in range(epochs):
             total = 0.0
@@ -121,11 +121,11 @@ class FullAdam(Solver[WithGradient]):
         if self.epochs is not None:
             whole("epochs", self.epochs)
         whole("warm_up", self.warm_up, at_least=0)
-        _check_memories(self.beta1, self.beta2)
+        check_memories(beta1=self.beta1, beta2=self.beta2)
 
     def solve(self, objective: WithGradient, x: Any, rng: np.random.Generator, run: Run) -> Any:
         epochs = self.epochs or run.budget.max_epochs or self.default_epochs
-        update = _Moments(x, self.beta1, self.beta2)
+        update = self._moments(objective, x)
         update.restore(run.memory, x)
         run.remember(update.stored)
         run.expected = epochs * objective.n_terms
@@ -140,6 +140,9 @@ class FullAdam(Solver[WithGradient]):
             run.count(objective.n_terms)
             run.record(x, value, step, exact=self._exact, settled=self.final_step is None)
         return x
+
+    def _moments(self, objective: WithGradient, x: Any) -> Moments:
+        return Moments(x, self.beta1, self.beta2)
 
     def _gradient(self, objective: WithGradient, x: Any, rng: np.random.Generator) -> tuple[float, Any]:
         return objective.value_and_gradient(x)
@@ -171,14 +174,37 @@ class NoisyAdam(FullAdam):
         return objective.value_and_gradient(x)
 
 
-def _check_memories(beta1: float, beta2: float) -> None:
-    for name, value in (("beta1", beta1), ("beta2", beta2)):
+def check_memories(**memories: float) -> None:
+    """Refuse shares of the past outside [0, 1)."""
+    for name, value in memories.items():
         not_negative(name, value)
         if value >= 1:
-            raise InputError(f"{name} must be below 1, not {value!r}")
+            raise InputError(f"must be below 1, not {value!r}", parameter=name)
 
 
-class _Moments:
+def towards(mean: Any, value: Any, share: float) -> None:
+    """Move a running mean towards a value, in place.
+
+    >>> mean = np.zeros(2)
+    >>> towards(mean, np.array([1.0, 2.0]), 0.1)
+    >>> mean
+    array([0.1, 0.2])
+    """
+    if namespace(mean) is np:
+        mean += share * (value - mean)
+    else:
+        mean.lerp_(value, share)
+
+
+def squares_towards(mean: Any, value: Any, share: float) -> None:
+    """Move a running mean towards the squares of a value, in place."""
+    if namespace(mean) is np:
+        mean += share * (value * value - mean)
+    else:
+        mean.mul_(1 - share).addcmul_(value, value, value=share)
+
+
+class Moments:
     """Adam's running mean and square of the gradient, corrected for their start at zero."""
 
     def __init__(self, x: Any, beta1: float, beta2: float):
@@ -201,18 +227,19 @@ class _Moments:
     def __call__(self, x: Any, gradient: Any, step: float) -> None:
         """Move x, which is changed in place as the gradient is."""
         self.count += 1
-        gain1, gain2 = 1 - self.beta1**self.count, 1 - self.beta2**self.count
-        # without the least size, a row without any gradient so far would be divided by zero
-        least = float(namespace(x).finfo(x.dtype).tiny) ** 0.5
-        if namespace(x) is not np:  # the same in half the passes over memory
-            self.mean.lerp_(gradient, 1 - self.beta1)
-            self.square.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)
-            size = gradient.copy_(self.square).div_(gain2).sqrt_().add_(least)
-            x.addcdiv_(self.mean, size, value=-float(step) / gain1)
-            return
-        self.mean += (1 - self.beta1) * (gradient - self.mean)
-        gradient *= gradient
-        self.square += (1 - self.beta2) * (gradient - self.square)
-        size = np.sqrt(self.square / gain2)
-        size += least
-        x -= float(step) / gain1 * (self.mean / size)
+        towards(self.mean, gradient, 1 - self.beta1)
+        squares_towards(self.square, gradient, 1 - self.beta2)
+        gradient[...] = self.mean
+        self.divide(gradient)
+        x -= self.length(step) * gradient
+
+    def divide(self, mean: Any, room: Any = None) -> None:
+        """Divide a mean in place by the root of the squares, which the other vector has room for."""
+        root = namespace(mean).sqrt(self.square, out=room)
+        # a row without any gradient so far does not move
+        root += float(namespace(mean).finfo(mean.dtype).tiny) ** 0.5
+        mean /= root
+
+    def length(self, step: float) -> float:
+        """Return the step, corrected for the start of both moments at zero."""
+        return float(step) * (1 - self.beta2**self.count) ** 0.5 / (1 - self.beta1**self.count)

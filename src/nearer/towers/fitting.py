@@ -14,6 +14,7 @@ from torch import Tensor
 
 from nearer._fitting import no_run
 from nearer._utils.group import ALONE, Group, checked_same, ending_in_words
+from nearer._utils.namespaces import rounded_products
 from nearer.errors import InputError, LostProcessError, Suggestion
 from nearer.losses.margins import SquareLoss
 from nearer.objectives.least_squares import LinearPathObjective
@@ -21,7 +22,7 @@ from nearer.objectives.towers import TowerObjective
 from nearer.solvers import AlternatingLeastSquares, FullAdam, NoisyAdam, Result, Run, Solver, find, minimise
 from nearer.towers.assembly import Architecture, Side, TowerTerms, objective_and_start
 from nearer.towers.checkpoints import Checkpoint, digest_of
-from nearer.towers.memory import out_of_memory_in_words, rounded_products
+from nearer.towers.memory import out_of_memory_in_words
 from nearer.towers.starts import can_start, least_squares_start
 
 #: embeddings of both sides and all parameters

@@ -177,17 +177,6 @@ def out_of_memory_in_words(plan: object) -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def rounded_products(allowed: bool) -> Iterator[None]:
-    """Let GPUs round the factors of products of float32 matrices to 10 bits (TF32), or forbid it."""
-    settings = torch.backends.cuda.matmul
-    before, settings.allow_tf32 = settings.allow_tf32, allowed
-    try:
-        yield
-    finally:
-        settings.allow_tf32 = before
-
-
 def told_on_stderr(sentence: str) -> None:
     """Show a sentence above the progress bar."""
     print(sentence, file=sys.stderr)

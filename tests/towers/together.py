@@ -28,6 +28,8 @@ FITS = {
     "gd-diag with networks": {**DEEP, "solver": "gd-diag", "max_epochs": 6},
     "full-adam": {**LINEAR, "solver": "full-adam", "max_epochs": 6},
     "full-adam with networks": {**DEEP, "solver": "full-adam", "max_epochs": 6},
+    "eigen-adam": {**LINEAR, "solver": "eigen-adam", "max_epochs": 6},
+    "eigen-adam with networks": {**DEEP, "solver": "eigen-adam", "max_epochs": 6},
     "sogram": {**LINEAR, "solver": OnlineGramians(share=0.2, step=1e-3), "max_epochs": 2},
     "sogram with networks": {**DEEP, "solver": OnlineGramians(share=0.2, step=5e-5), "max_epochs": 2},
     "sg": {**LINEAR, "solver": OnlineGramians(share=0.5, alpha=1.0, step=1e-3), "max_epochs": 1},
@@ -38,7 +40,14 @@ FITS = {
     "histories of both": {"hidden": (6,), "inputs": ("ids+history", "history+features"), "max_epochs": 3},
 }
 #: those that processes do on a card
-ON_CARD = ("newton", "full-adam with networks", "sogram", "als with features", "the default")
+ON_CARD = ("newton", "eigen-adam with networks", "full-adam", "sogram", "als with features", "the default")
+    "newton",
+    "eigen-adam with networks",
+    "full-adam with networks",
+    "sogram",
+    "als with features",
+    "the default",
+)
 SETTINGS = {"n_components": 4, "dtype": "float64", "tol": 0, "random_state": 0}
 #: a fit that is stopped, and continued
 LONG = {"hidden": (6,), "inputs": ("history", "ids"), "solver": "full-adam", "max_epochs": 9}

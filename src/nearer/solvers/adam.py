@@ -229,16 +229,12 @@ class Moments:
         self.count += 1
         towards(self.mean, gradient, 1 - self.beta1)
         squares_towards(self.square, gradient, 1 - self.beta2)
-        gradient[...] = self.mean
-        self.divide(gradient)
-        x -= self.length(step) * gradient
-
-    def divide(self, mean: Any, room: Any = None) -> None:
-        """Divide a mean in place by the root of the squares, which the other vector has room for."""
-        root = namespace(mean).sqrt(self.square, out=room)
+        root = namespace(x).sqrt(self.square)
         # a row without any gradient so far does not move
-        root += float(namespace(mean).finfo(mean.dtype).tiny) ** 0.5
-        mean /= root
+        root += float(namespace(x).finfo(x.dtype).tiny) ** 0.5
+        move = namespace(x).divide(self.mean, root, out=gradient)
+        move *= self.length(step)
+        x -= move
 
     def length(self, step: float) -> float:
         """Return the step, corrected for the start of both moments at zero."""

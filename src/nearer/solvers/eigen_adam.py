@@ -6,13 +6,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from nearer._utils.namespaces import as_like, namespace, rounded_products, to_numpy
 from nearer.objectives.base import WithMatrices, members
 from nearer.solvers.adam import FullAdam, Moments, check_memories, squares_towards, towards
 from nearer.solvers.result import State
 
-#: added to matrices before a step of orthogonal iteration, relative to their size
+#: added to the eigenvalues of matrices, relative to their size
 _RIDGE = 1e-7
+#: the least size of a turned coordinate, as a share of its row: what is smaller is rounding, which must not be followed
+_LEAST_SHARE, _ROUNDINGS = 1e-8, 10.0
 #: the longest move of a turned coordinate, in steps. In fixed axes Adam's moves stay below 1.2 steps; where a gradient
 #: nearly vanishes in a turned coordinate, rounding would let it be arbitrarily long
 _LONGEST = 3.0
@@ -90,7 +94,9 @@ class _TurnedMoments(Moments):
             turned = self._turned(gradient)
             squares_towards(self.square, turned, 1 - self.beta2)
             move = self._turned(self.mean)
-            self.divide(move, turned)
+            root = namespace(x).sqrt(self.square, out=turned)
+            self._keep_above_rounding(root)
+            move /= root
             longest = _LONGEST * step / self.length(step)
             namespace(move).clip(move, -longest, longest, out=move)
             x -= self.length(step) * self._turned(move, back=True)
@@ -107,17 +113,23 @@ class _TurnedMoments(Moments):
                     self._means[k, side] = product
         self._bases = _eigenvectors(self._means, self._bases)
 
+    def _keep_above_rounding(self, root: Any) -> None:
+        """Add a small share of its row to each number."""
+        share = _LEAST_SHARE + _ROUNDINGS * float(namespace(root).finfo(root.dtype).eps)
+        root += float(namespace(root).finfo(root.dtype).tiny) ** 0.5
+        for matrix in self._objective.matrices(root):
+            matrix += share * namespace(root).linalg.norm(matrix, axis=1)[:, None]
+
     def _turned(self, vector: Any, *, back: bool = False) -> Any:
         """Return a vector with its matrices in the coordinates of the eigenvectors, or back from there."""
-        found = vector + 0
+        xp, found = namespace(vector), vector + 0
         matrices = zip(self._objective.matrices(vector), self._objective.matrices(found), strict=True)
         for k, (matrix, into) in enumerate(matrices):
             rows, columns = (self._bases.get((k, side)) for side in range(2))
-            if rows is not None:
-                matrix = (rows if back else rows.T) @ matrix
             if columns is not None:
-                matrix = matrix @ (columns.T if back else columns)
-            into[:] = matrix
+                xp.matmul(matrix, columns.T if back else columns, out=into)
+            if rows is not None:
+                into[:] = (rows if back else rows.T) @ into
         return found
 
 
@@ -133,15 +145,23 @@ def _eigenvectors(
         of_size[len(matrix)].append(key)
     found: dict[tuple[int, int], Any] = {}
     for keys in of_size.values():
-        stacked = _stacked(matrices, keys)
+        stacked = _apart(_in_double([matrices[key] for key in keys]))
         vectors = None
         if all(key in before for key in keys):
-            vectors = _iterated(stacked, _stacked(before, keys))
+            vectors = _iterated(stacked, _in_double([before[key] for key in keys]))
         if vectors is None:
-            xp = namespace(stacked)
-            vectors = xp.flip(xp.linalg.eigh(stacked)[1], (2,))
-        found.update(zip(keys, vectors, strict=True))
+            vectors = namespace(stacked).flip(namespace(stacked).linalg.eigh(stacked)[1], (2,))
+        for key, basis in zip(keys, vectors, strict=True):
+            found[key] = namespace(basis).asarray(basis, dtype=matrices[key].dtype)
     return found
+
+
+def _apart(matrices: Any) -> Any:
+    """Return matrices whose zero eigenvalues are apart, so that rounding does not choose their eigenvectors."""
+    xp = namespace(matrices)
+    sizes = xp.linalg.norm(matrices, axis=(1, 2)) + xp.finfo(xp.float64).tiny ** 0.5
+    ranks = as_like(np.linspace(1.0, 0.5, matrices.shape[1]), matrices)
+    return matrices + _RIDGE * sizes[:, None, None] * xp.diag(ranks)
 
 
 def _iterated(matrices: Any, vectors: Any) -> Any:
@@ -150,19 +170,17 @@ def _iterated(matrices: Any, vectors: Any) -> Any:
     Images are made orthogonal by a Cholesky factor of their inner products: on a GPU in a tenth of the time of QR.
     """
     xp = namespace(matrices)
-    double = vectors + xp.zeros_like(vectors, dtype=xp.float64)
-    images = (matrices + xp.zeros_like(double)) @ double
-    # directions without any gradient keep a length
-    lengths = xp.linalg.norm(images, axis=(1, 2)) + xp.finfo(xp.float64).tiny ** 0.5
-    images += _RIDGE * lengths[:, None, None] * double
+    images = matrices @ vectors
     images /= xp.linalg.norm(images, axis=1)[:, None, :]
     try:
-        factor = xp.linalg.cholesky(images.swapaxes(1, 2) @ images)
+        factor = xp.linalg.cholesky(images.swapaxes(1, 2) @ images).swapaxes(1, 2)
     except xp.linalg.LinAlgError:
         return None
-    found = images @ xp.linalg.inv(factor).swapaxes(1, 2)
-    return xp.asarray(found, dtype=matrices.dtype)
+    if xp is np:
+        return images @ np.linalg.inv(factor)
+    return xp.linalg.solve_triangular(factor, images, upper=True, left=False)
 
 
-def _stacked(matrices: dict[tuple[int, int], Any], keys: list[tuple[int, int]]) -> Any:
-    return namespace(matrices[keys[0]]).stack([matrices[key] for key in keys])
+def _in_double(matrices: list[Any]) -> Any:
+    stacked = namespace(matrices[0]).stack(matrices)
+    return namespace(stacked).asarray(stacked, dtype=namespace(stacked).float64)

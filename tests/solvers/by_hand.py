@@ -78,28 +78,6 @@ class Noise(Gradient):
         return self.value(x), x - self._minimum - self._shift
 
 
-class LeastSquares(Quadratic):
-    """Two sides: the rows of x of even and of odd numbers."""
-
-    loss = SquareLoss()
-
-    def least_squares(self, x, side, products):
-        x = x.copy()
-        x[side::2] = self._minimum[side::2]
-        return x
-
-
-class _Nearby(Gradient):
-    """Targets that differ little, so that steps of constant length end close to their mean."""
-
-    def __init__(self):
-        super().__init__()
-        self._targets = 0.5 + 0.02 * (self._targets - 2.0)
-        self._minimum = self._targets.mean(axis=0)
-
-    sizes = (6, 10, Quadratic.n_terms)
-
-
 class Matrices(Gradient):
     """A matrix whose columns have different curvatures along turned axes."""
 
@@ -120,6 +98,39 @@ class Matrices(Gradient):
 
     def products_of_matrices(self, x):
         return [(x @ x.T, x.T @ x)]
+
+
+class NoisyMatrices(Matrices):
+    def refresh(self, rng):
+        """Move the minimum a little, or back."""
+        self._shift = 0.0 if rng is None else 1e-3 * rng.normal(size=SHAPE)
+
+    _shift = 0.0
+
+    def value_and_gradient(self, x):
+        return super().value_and_gradient(x - self._shift)
+
+
+class LeastSquares(Quadratic):
+    """Two sides: the rows of x of even and of odd numbers."""
+
+    loss = SquareLoss()
+
+    def least_squares(self, x, side, products):
+        x = x.copy()
+        x[side::2] = self._minimum[side::2]
+        return x
+
+
+class _Nearby(Gradient):
+    """Targets that differ little, so that steps of constant length end close to their mean."""
+
+    def __init__(self):
+        super().__init__()
+        self._targets = 0.5 + 0.02 * (self._targets - 2.0)
+        self._minimum = self._targets.mean(axis=0)
+
+    sizes = (6, 10, Quadratic.n_terms)
 
 
 class Blocks(_Nearby):
@@ -370,6 +381,7 @@ OBJECTIVES = (
         Precision,
         Curvature,
         Matrices,
+        NoisyMatrices,
         Noise,
         LeastSquares,
         Blocks,

@@ -158,7 +158,7 @@ def test_a_process_prepares_its_part_in_main_memory_and_moves_it_to_its_card(mon
             self.spread = SpreadTensor((left, right), others["parts"], "meta", torch.float64)
 
     monkeypatch.setattr(assembly, "TowerObjective", Objective)
-    monkeypatch.setattr(assembly, "observed_pairs", lambda *arguments: None)
+    monkeypatch.setattr(assembly, "observed_pairs", lambda *arguments, **settings: None)
     pairs = split()[0].csr()
     sides = Side(120, ("features",), np.ones((120, 2))), Side(60, ("ids",))
     penalty = assembly.Penalty(0.1, 0.5)

@@ -30,6 +30,7 @@ FITS = {
     "full-adam with networks": {**DEEP, "solver": "full-adam", "max_epochs": 6},
     "eigen-adam": {**LINEAR, "solver": "eigen-adam", "max_epochs": 6},
     "eigen-adam with networks": {**DEEP, "solver": "eigen-adam", "max_epochs": 6},
+    "networks alone": {"hidden": (6,), "linear": False, "max_epochs": 6},
     "sogram": {**LINEAR, "solver": OnlineGramians(share=0.2, step=1e-3), "max_epochs": 2},
     "sogram with networks": {**DEEP, "solver": OnlineGramians(share=0.2, step=5e-5), "max_epochs": 2},
     "sg": {**LINEAR, "solver": OnlineGramians(share=0.5, alpha=1.0, step=1e-3), "max_epochs": 1},
@@ -41,13 +42,6 @@ FITS = {
 }
 #: those that processes do on a card
 ON_CARD = ("newton", "eigen-adam with networks", "full-adam", "sogram", "als with features", "the default")
-    "newton",
-    "eigen-adam with networks",
-    "full-adam with networks",
-    "sogram",
-    "als with features",
-    "the default",
-)
 SETTINGS = {"n_components": 4, "dtype": "float64", "tol": 0, "random_state": 0}
 #: a fit that is stopped, and continued
 LONG = {"hidden": (6,), "inputs": ("history", "ids"), "solver": "full-adam", "max_epochs": 9}

@@ -62,6 +62,7 @@ class SolverName(StrEnum):
     full_adam = "full-adam"
     eigen_adam = "eigen-adam"
     noisy_adam = "noisy-adam"
+    noisy_eigen_adam = "noisy-eigen-adam"
     als = "als"
     sogram = "sogram"
     sogram_diag = "sogram-diag"

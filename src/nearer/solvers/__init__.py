@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from nearer.solvers.alternating import AlternatingLeastSquares
     from nearer.solvers.buffered import OLP
     from nearer.solvers.doubly_stochastic import DSGD, AdaDSG
-    from nearer.solvers.eigen_adam import EigenAdam
+    from nearer.solvers.eigen_adam import EigenAdam, NoisyEigenAdam
     from nearer.solvers.exact import Exact, ExactSolution, solve_exact
     from nearer.solvers.gauss_newton import GaussNewton
     from nearer.solvers.ila import ILA
@@ -46,6 +46,7 @@ _LATER = {
     "AlternatingLeastSquares": "alternating",
     "BlockSampling": "sampled_pairs",
     "EigenAdam": "eigen_adam",
+    "NoisyEigenAdam": "eigen_adam",
     "OnlineGramians": "sampled_pairs",
     "GaussNewton": "gauss_newton",
     "ILA": "ila",
@@ -106,6 +107,7 @@ _SOLVERS: dict[str, Solver | _Later] = {
     "full-adam": FullAdam(),
     "eigen-adam": "EigenAdam",
     "noisy-adam": NoisyAdam(),
+    "noisy-eigen-adam": "NoisyEigenAdam",
     "als": "AlternatingLeastSquares",
     "sogram": "OnlineGramians",
     "sogram-diag": ("OnlineGramians", {"diagonal": True}),
@@ -150,6 +152,7 @@ __all__ = [
     "GaussNewton",
     "GradientDescent",
     "NoisyAdam",
+    "NoisyEigenAdam",
     "OnlineGramians",
     "Phases",
     "Progress",

@@ -148,8 +148,25 @@ class FullAdam(Solver[WithGradient]):
         return objective.value_and_gradient(x)
 
 
+class WithNewNoise:
+    """Full gradients of an objective whose inputs are drawn again for each step; to be mixed into `FullAdam`."""
+
+    _exact: ClassVar[bool] = False  # values with other noise do not compare
+
+    def solve(self, objective: Any, x: Any, rng: np.random.Generator, run: Run) -> Any:
+        """Minimise, and leave the objective without noise."""
+        try:
+            return super().solve(objective, x, rng, run)  # type: ignore[misc]
+        finally:
+            objective.refresh(None)
+
+    def _gradient(self, objective: Any, x: Any, rng: np.random.Generator) -> tuple[float, Any]:
+        objective.refresh(rng)
+        return objective.value_and_gradient(x)
+
+
 @dataclass(frozen=True)
-class NoisyAdam(FullAdam):
+class NoisyAdam(WithNewNoise, FullAdam):
     """Adam on full gradients of an objective whose inputs are drawn again for each step.
 
     The parameters are those of `FullAdam`, with other defaults.
@@ -160,18 +177,7 @@ class NoisyAdam(FullAdam):
     epochs: int | None = 500
     beta2: float = 0.99
     name = "noisy-adam"
-    _exact = False  # values with other noise do not compare
     requires = members(WithNoise)
-
-    def solve(self, objective: WithNoise, x: Any, rng: np.random.Generator, run: Run) -> Any:  # type: ignore[override]
-        try:
-            return super().solve(objective, x, rng, run)
-        finally:
-            objective.refresh(None)
-
-    def _gradient(self, objective: WithNoise, x: Any, rng: np.random.Generator) -> tuple[float, Any]:  # type: ignore[override]
-        objective.refresh(rng)
-        return objective.value_and_gradient(x)
 
 
 def check_memories(**memories: float) -> None:

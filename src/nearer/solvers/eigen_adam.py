@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nearer._utils.namespaces import as_like, namespace, rounded_products, to_numpy
-from nearer.objectives.base import WithMatrices, members
-from nearer.solvers.adam import FullAdam, Moments, check_memories, squares_towards, towards
+from nearer.objectives.base import WithMatrices, WithNoise, members
+from nearer.solvers.adam import FullAdam, Moments, WithNewNoise, check_memories, squares_towards, towards
 from nearer.solvers.result import State
 
 #: added to the eigenvalues of matrices, relative to their size
@@ -55,6 +55,14 @@ class EigenAdam(FullAdam):
 
     def _moments(self, objective: WithMatrices, x: Any) -> Moments:  # type: ignore[override]
         return _TurnedMoments(objective, x, self)
+
+
+@dataclass(frozen=True)
+class NoisyEigenAdam(WithNewNoise, EigenAdam):
+    """The same for an objective whose inputs are drawn again for each step. The parameters are those of `EigenAdam`."""
+
+    name = "noisy-eigen-adam"
+    requires = members(WithNoise) | members(WithMatrices)
 
 
 class _TurnedMoments(Moments):

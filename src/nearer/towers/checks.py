@@ -97,7 +97,7 @@ def check_settings(model: TwoTower) -> None:
     if model.dtype not in DTYPES:
         raise InputError(f"must be float32, tf32 or float64, not {model.dtype!r}", parameter="dtype")
     find_margin_loss(model.loss)
-    automatic_solver(model.solver, linear=False, least_squares=False, noisy=False)
+    automatic_solver(model.solver, linear=False, path=True, least_squares=False, noisy=False)
 
 
 def check_loaded(model: TwoTower) -> None:

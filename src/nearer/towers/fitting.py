@@ -19,7 +19,18 @@ from nearer.errors import InputError, LostProcessError, Suggestion
 from nearer.losses.margins import SquareLoss
 from nearer.objectives.least_squares import LinearPathObjective
 from nearer.objectives.towers import TowerObjective
-from nearer.solvers import AlternatingLeastSquares, FullAdam, NoisyAdam, Result, Run, Solver, find, minimise
+from nearer.solvers import (
+    AlternatingLeastSquares,
+    EigenAdam,
+    FullAdam,
+    NoisyAdam,
+    NoisyEigenAdam,
+    Result,
+    Run,
+    Solver,
+    find,
+    minimise,
+)
 from nearer.towers.assembly import Architecture, Side, TowerTerms, objective_and_start
 from nearer.towers.checkpoints import Checkpoint, digest_of
 from nearer.towers.memory import out_of_memory_in_words
@@ -32,6 +43,7 @@ _WORTH_THREADS = 30_000_000
 #: length at which alternating least squares begins, as a share of that of other solvers; vectors then have the length
 #: of iALS's. From short vectors the directions that explain most grow first, and a fit of few epochs ranks better
 _SHORT = 0.2
+_EPOCHS = 150
 
 
 @dataclass(frozen=True)
@@ -51,11 +63,14 @@ class Data:
     score: Callable[[np.ndarray, np.ndarray], float] | None = None
 
 
-def automatic_solver(solver: str | Solver, *, linear: bool, least_squares: bool, noisy: bool) -> Solver:
+def automatic_solver(
+    solver: str | Solver, *, linear: bool, path: bool, least_squares: bool, noisy: bool
+) -> Solver:
     """Return the solver that a user means.
 
-    "auto" is alternating least squares for linear towers of ids with the square loss, Adam with new noise in each
-    step for histories, and Adam otherwise. Networks need shorter steps than linear towers.
+    "auto" is alternating least squares for linear towers of ids with the square loss, and else Adam, with new noise in
+    each step for histories. Networks need shorter steps than linear towers; without a linear path, which starts at a
+    least squares solution, they need the eigenvectors of gradients.
     """
     if solver == "adam":
         solver = "full-adam"
@@ -63,9 +78,12 @@ def automatic_solver(solver: str | Solver, *, linear: bool, least_squares: bool,
         return find(solver, LinearPathObjective)
     if least_squares:
         return find("als")
-    step, epochs = (0.01, 150) if linear else (0.003, 150)
+    if not path:
+        along = NoisyEigenAdam if noisy else EigenAdam
+        return along(step=0.02, final_step=2e-4, epochs=_EPOCHS)
+    step = 0.01 if linear else 0.003
     kind = NoisyAdam if noisy else FullAdam
-    return kind(step=step, final_step=step / 100, epochs=epochs, beta2=0.99)
+    return kind(step=step, final_step=step / 100, epochs=_EPOCHS, beta2=0.99)
 
 
 def fit_towers(
@@ -192,11 +210,15 @@ def torch_threads(objective: TowerObjective) -> Iterator[None]:
 def solver_for(settings: TowerSettings, objective: TowerObjective, sides: tuple[Side, Side]) -> Solver:
     """Return the solver of a fit."""
     noisy = settings.dropout > 0 and any("history" in side.kinds for side in sides)
-    linear = all(tower.network is None for tower in (objective.left, objective.right))
+    towers = (objective.left, objective.right)
+    linear = all(tower.network is None for tower in towers)
+    path = all(tower.linear > 0 for tower in towers)
     least_squares = (
         linear and isinstance(objective, LinearPathObjective) and isinstance(settings.loss, SquareLoss)
     )
-    return automatic_solver(settings.solver, linear=linear, least_squares=least_squares, noisy=noisy)
+    return automatic_solver(
+        settings.solver, linear=linear, path=path, least_squares=least_squares, noisy=noisy
+    )
 
 
 def _score(objective: TowerObjective, data: Data) -> Callable[[Tensor], float] | None:

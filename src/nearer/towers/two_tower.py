@@ -76,7 +76,8 @@ class TwoTower(Recommending, BaseEstimator):
         Share of each history that is left out in a step of training. Only solvers that draw it again use it.
     solver : str or Solver
         "auto", "newton", "gd", "gd-diag", "sogram", "sogram-diag", "sampling", "sampling-diag", "sg", "full-adam",
-        "eigen-adam", "noisy-adam", "als", or a solver object. "auto" says in `result_.details` what it chose.
+        "eigen-adam", "noisy-adam", "noisy-eigen-adam", "als", or a solver object. "auto" says in `result_.details` what
+        it chose.
     modules : pair of torch.nn.Module, optional
         Towers of your own: each gets the features of its side, or indices without features, and returns
         n_components columns. They run in evaluation mode; `hidden`, `inputs` and `linear` do not count then.

@@ -9,8 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from benchmarks import _scale_costs, _scale_problem, _scale_report, extreme_scale  # noqa: E402
+from benchmarks import _report, _scale_costs, _scale_problem, _scale_report, extreme_scale  # noqa: E402
 from benchmarks._store import RESULTS  # noqa: E402
+from benchmarks._tables import digits  # noqa: E402
 from benchmarks.conclusions.extreme_scale import conclude  # noqa: E402
 from nearer.solvers import find  # noqa: E402
 
@@ -78,3 +79,16 @@ def test_conclusions_say_what_is_missed():
     assert any("is met: newton gets there after 20 s" in sentence for sentence in said)
     assert len(_scale_report.tables(rows, settings)) == 8
     assert set(_scale_report.figures(rows, settings)) == {"parts", "fits"}
+
+
+def test_the_guide_quotes_the_results():
+    content = json.loads((RESULTS / "extreme_scale.json").read_text())
+    once, ten = (_scale_report.part(content["rows"], "costs", times) for times in (1, 10))
+    guide = (_report.DOCS.parent / "guide" / "towers.md").read_text()
+    for kind, name in _scale_report.KINDS.items():
+        times = (found[kind]["ms"] for found in (once["float32"], once["tf32"], ten["tf32"]))
+        assert f"| {name} | " + " | ".join(f"{digits(ms)} ms" for ms in times) + " |" in guide
+    streamed = once["streamed"]["gradient"]["ms"]
+    assert f"streamed from main memory a gradient takes {streamed:.0f} ms" in guide
+    first = _scale_report.quickest(content["rows"], _scale_report.GAP)
+    assert f"after {first[1]:.0f} s" in " ".join(guide.split())

@@ -16,7 +16,7 @@ from nearer.losses import LogisticLoss  # noqa: E402
 from nearer.objectives.parameters import OneTensor  # noqa: E402
 from nearer.objectives.towers import TowerObjective  # noqa: E402
 from nearer.solvers import Budget, minimise  # noqa: E402
-from nearer.solvers.adam import Moments  # noqa: E402
+from nearer.solvers.adam import AdamMoments  # noqa: E402
 from nearer.solvers.eigen_adam import _eigenvectors  # noqa: E402
 from tests.objectives.test_towers import problem  # noqa: E402
 
@@ -153,7 +153,7 @@ def test_adam_moves_tensors_as_it_does_arrays():
     rng = np.random.default_rng(0)
     arrays = rng.normal(size=5)
     tensors = torch.from_numpy(arrays.copy())
-    of_arrays, of_tensors = Moments(arrays, 0.9, 0.99), Moments(tensors, 0.9, 0.99)
+    of_arrays, of_tensors = AdamMoments(arrays, 0.9, 0.99), AdamMoments(tensors, 0.9, 0.99)
     for _ in range(4):
         gradient = rng.normal(size=5) * [1, 1e-8, 0, 1e8, 1]
         of_tensors(tensors, torch.from_numpy(gradient.copy()), 0.1)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 import nearer  # noqa: E402
 from nearer.errors import InputError  # noqa: E402
 from nearer.towers import assembly, checkpoints  # noqa: E402
-from nearer.towers.memory import Plan  # noqa: E402
+from nearer.towers.memory import MemoryPlan  # noqa: E402
 from tests.towers.distributed import in_processes  # noqa: E402
 from tests.towers.problems import QUICK, split  # noqa: E402
 from tests.towers.together import FITS, ON_CARD, numbers  # noqa: E402
@@ -41,7 +41,7 @@ def fitted(**settings):
 def test_a_fit_on_a_card_is_that_of_the_cpu(settings, streamed, monkeypatch):
     here = fitted(**settings)
     if streamed:
-        monkeypatch.setattr(assembly, "plan_for", lambda *given: Plan(50, True, 5e9, 4e9))
+        monkeypatch.setattr(assembly, "plan_for", lambda *given: MemoryPlan(50, True, 5e9, 4e9))
     there = fitted(**settings, device="cuda")
     assert there.left_embedding_ == pytest.approx(here.left_embedding_, rel=1e-5, abs=1e-7)
     assert there.result_.objective == pytest.approx(here.result_.objective, rel=1e-8)

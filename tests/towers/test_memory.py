@@ -12,15 +12,15 @@ import nearer  # noqa: E402
 from nearer.errors import InputError  # noqa: E402
 from nearer.objectives.streamed import StreamedPairs  # noqa: E402
 from nearer.towers import assembly, memory  # noqa: E402
-from nearer.towers.memory import Need, Plan, plan_for  # noqa: E402
+from nearer.towers.memory import MemoryPlan, Need, plan_for  # noqa: E402
 from tests.towers.problems import QUICK, split  # noqa: E402
 
 NEED = Need(fixed=4e9, per_row=1e4, rows=500_000, per_pair=1e9, orders=2e9)
 
 
 def test_chunks_of_the_user_are_kept():
-    assert Plan.of(NEED, 1000, 20e9).chunk_rows == 1000
-    assert Plan.of(NEED, 1000, 6e9) == Plan(1000, True, NEED.fixed + 1e7 + NEED.per_pair, 6e9)
+    assert MemoryPlan.of(NEED, 1000, 20e9).chunk_rows == 1000
+    assert MemoryPlan.of(NEED, 1000, 6e9) == MemoryPlan(1000, True, NEED.fixed + 1e7 + NEED.per_pair, 6e9)
 
 
 def test_main_memory_is_not_planned():
@@ -51,7 +51,7 @@ def test_a_fit_with_streamed_pairs_is_the_same(solver, monkeypatch):
         settings["loss"] = "square"
     train, _ = split()
     whole = nearer.TwoTower(**settings).fit(train)
-    plan = Plan(7, True, 5e9, 4e9)
+    plan = MemoryPlan(7, True, 5e9, 4e9)
     monkeypatch.setattr(assembly, "plan_for", lambda *given: plan)
     made = []
     monkeypatch.setattr(
@@ -66,13 +66,13 @@ def test_a_fit_with_streamed_pairs_is_the_same(solver, monkeypatch):
 
 
 def test_the_sentence_on_memory_is_shown(monkeypatch, capsys):
-    monkeypatch.setattr(assembly, "plan_for", lambda *given: Plan(100, False, 2e9, 4e9))
+    monkeypatch.setattr(assembly, "plan_for", lambda *given: MemoryPlan(100, False, 2e9, 4e9))
     nearer.TwoTower(**{**QUICK, "max_epochs": 2}, verbose=True).fit(split()[0])
     assert "the fit needs about 2.0 GB, the card has 4.0" in capsys.readouterr().err
 
 
 def test_a_card_that_runs_out_is_told_in_words():
-    plan = Plan(100, False, 2e9, 4e9)
+    plan = MemoryPlan(100, False, 2e9, 4e9)
     with (
         pytest.raises(
             InputError, match=r"not enough \(the fit needs about 2\.0 GB, the card has 4\.0\).*'cpu'"

@@ -112,7 +112,7 @@ class StreamedPairs(ObservedPairs):
 def _cut(
     starts: Tensor, columns: Tensor, n_right: int, block_pairs: int, *, pinned: bool
 ) -> Iterator[PairBlock]:
-    """Yield consecutive left entities with about so many pairs; copies from pinned memory run beside other work."""
+    """Yield consecutive left entities with about this many pairs; copies from pinned memory run beside other work."""
     first = 0
     while first < len(starts) - 1 or first == 0:
         begin = int(starts[first])

@@ -66,7 +66,7 @@ class Adam(Solver[WithBatches]):
         batches = list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
         steps = np.geomspace(self.step, self.final_step, epochs * len(batches)) * objective.unit_length
         walk = objective.walk(rng)
-        update = Moments(x, self.beta1, self.beta2)
+        update = AdamMoments(x, self.beta1, self.beta2)
         run.begin(x, objective.value(x), steps[0])
         for epoch in range(epochs):
             total = 0.0
@@ -141,8 +141,8 @@ class FullAdam(Solver[WithGradient]):
             run.record(x, value, step, exact=self._exact, settled=self.final_step is None)
         return x
 
-    def _moments(self, objective: WithGradient, x: Any) -> Moments:
-        return Moments(x, self.beta1, self.beta2)
+    def _moments(self, objective: WithGradient, x: Any) -> AdamMoments:
+        return AdamMoments(x, self.beta1, self.beta2)
 
     def _gradient(self, objective: WithGradient, x: Any, rng: np.random.Generator) -> tuple[float, Any]:
         return objective.value_and_gradient(x)
@@ -210,7 +210,7 @@ def squares_towards(mean: Any, value: Any, share: float) -> None:
         mean.mul_(1 - share).addcmul_(value, value, value=share)
 
 
-class Moments:
+class AdamMoments:
     """Adam's running mean and square of the gradient, corrected for their start at zero."""
 
     def __init__(self, x: Any, beta1: float, beta2: float):

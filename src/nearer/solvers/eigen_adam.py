@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer._utils.namespaces import as_like, namespace, rounded_products, to_numpy
 from nearer.objectives.base import WithMatrices, WithNoise, members
-from nearer.solvers.adam import FullAdam, Moments, WithNewNoise, check_memories, squares_towards, towards
+from nearer.solvers.adam import AdamMoments, FullAdam, WithNewNoise, check_memories, squares_towards, towards
 from nearer.solvers.result import State
 
 #: added to the eigenvalues of matrices, relative to their size
@@ -53,7 +53,7 @@ class EigenAdam(FullAdam):
         super().__post_init__()
         check_memories(beta3=self.beta3)
 
-    def _moments(self, objective: WithMatrices, x: Any) -> Moments:  # type: ignore[override]
+    def _moments(self, objective: WithMatrices, x: Any) -> AdamMoments:  # type: ignore[override]
         return _TurnedMoments(objective, x, self)
 
 
@@ -65,7 +65,7 @@ class NoisyEigenAdam(WithNewNoise, EigenAdam):
     requires = members(WithNoise) | members(WithMatrices)
 
 
-class _TurnedMoments(Moments):
+class _TurnedMoments(AdamMoments):
     """Adam's moments, where the squares are those of turned gradients."""
 
     def __init__(self, objective: WithMatrices, x: Any, solver: EigenAdam):

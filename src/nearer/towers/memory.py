@@ -73,7 +73,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MemoryPlan:
     """How a fit uses memory.
 
     Attributes
@@ -92,12 +92,12 @@ class Plan:
     there: float
 
     @classmethod
-    def of(cls, need: Need, chunk_rows: int | None, there: float) -> Plan:
+    def of(cls, need: Need, chunk_rows: int | None, there: float) -> MemoryPlan:
         """Return the plan for a card of this memory: all in one chunk, then in chunks, then with streamed pairs.
 
         >>> need = Need(fixed=4e9, per_row=1e4, rows=500_000, per_pair=1e9, orders=2e9)
         >>> for there in (20e9, 11e9, 9e9, 7e9):
-        ...     plan = Plan.of(need, None, there)
+        ...     plan = MemoryPlan.of(need, None, there)
         ...     plan.chunk_rows, plan.streamed, round(plan.needed / 1e9, 1)
         (500000, False, 12.0)
         (250000, False, 9.5)
@@ -122,7 +122,7 @@ class Plan:
     def __str__(self) -> str:
         """Say what is needed and what is there; nothing of main memory.
 
-        >>> str(Plan(65536, True, 12.3e9, 139e9))
+        >>> str(MemoryPlan(65536, True, 12.3e9, 139e9))
         'needs about 12 GB, the card has 139; pairs are streamed from main memory'
         """
         if math.isinf(self.there):
@@ -147,15 +147,15 @@ def _chunk_sizes(rows: int) -> list[int]:
     return [*sizes, CHUNK_ROWS if sizes else rows]
 
 
-def plan_for(need: Need, chunk_rows: int | None, device: torch.device | str) -> Plan:
+def plan_for(need: Need, chunk_rows: int | None, device: torch.device | str) -> MemoryPlan:
     """Return how to use the memory of a device; a CPU always takes the same chunks."""
     device = torch.device(device)
     if device.type != "cuda":
-        return Plan(chunk_rows or CHUNK_ROWS, False, math.nan, math.inf)
+        return MemoryPlan(chunk_rows or CHUNK_ROWS, False, math.nan, math.inf)
     free, _ = torch.cuda.mem_get_info(device)
     # what torch has kept from earlier work is free as well
     kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    plan = Plan.of(need, chunk_rows, free + kept)
+    plan = MemoryPlan.of(need, chunk_rows, free + kept)
     if not plan.fits:
         warn(f"the fit {plan}: it will probably run out of memory; {_remedies()}")
     return plan

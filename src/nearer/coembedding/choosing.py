@@ -10,6 +10,7 @@ from nearer.coembedding.terms import Terms
 from nearer.solvers import ILA, Run
 from nearer.solvers.certificate import strongest_penalty
 from nearer.solvers.path import LEAST_COMPARISONS, Choice, StopRule, Trials
+from nearer.solvers.run import Stop
 
 #: factor between two strengths of the path, and the most of them; the path starts where only C = 0 is left
 _FACTOR, _MOST = 0.4, 14
@@ -33,15 +34,21 @@ def choose_beta(
 ) -> Choice:
     """Return the strength with the best held-out score on a path, within half of the budget.
 
-    With `beta`, this is the only strength: the choice then holds what is fitted and held out with it.
+    With `beta`, this is the only strength: the choice then holds what is fitted and held out with it. If the run ends
+    before there is any strength to try, the choice is a 1 that was not chosen, and says why it stopped.
     """
     start = np.zeros((terms.objective(loss, 1.0).shape[0], 1))
-    strengths = _strengths(terms, loss, rng) if beta is None else [beta]
+    stage = "choosing beta" if beta is None else "holding rows out"
+    run.enter(stage)
+    try:
+        strengths = _strengths(terms, loss, run, rng) if beta is None else [beta]
+    except (Stop, KeyboardInterrupt) as reason:
+        return Choice(loss, 1.0, start, stopped=str(reason) if isinstance(reason, Stop) else "interrupted")
     default = Choice(loss, strengths[min(_DEFAULT, len(strengths)) - 1], start)
     splits = _splits(terms, n_folds, rng)
     if not splits:
         return default
-    run.enter("choosing beta" if beta is None else "holding rows out", len(strengths) * len(splits))
+    run.enter(stage, len(strengths) * len(splits))
     trials = Trials(
         run,
         rng,
@@ -55,10 +62,10 @@ def choose_beta(
     return trials.choose(default, work, terms, gain=0.0)
 
 
-def _strengths(terms: Terms, loss: Any, rng: np.random.Generator) -> list[float]:
+def _strengths(terms: Terms, loss: Any, run: Run, rng: np.random.Generator) -> list[float]:
     """Return a path of strengths, each a share of the one before; the first leaves little but C = 0."""
     objective = terms.objective(loss, 1.0)
-    strongest = strongest_penalty(objective, objective.shape[0], rng) / objective.trace_penalty
+    strongest = strongest_penalty(objective, objective.shape[0], rng, run.poll) / objective.trace_penalty
     return [(strongest if strongest > 0 else 1.0) * _FACTOR**power for power in range(1, _MOST + 1)]
 
 

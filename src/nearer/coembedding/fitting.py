@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from nearer._fitting import no_run, watched
+from nearer._utils.text import warn
 from nearer._utils.validation import positive, whole
 from nearer.coembedding.choosing import N_FOLDS, choose_beta
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
 from nearer.solvers import ILA, Budget, Result, Run, minimise
 from nearer.solvers.path import Choice
+
+#: reasons that may end a fit before it has learned anything
+_CUT_SHORT = ("interrupted", "callback", "seconds", "evaluations")
 
 
 def check_fit_settings(estimator: Any) -> None:
@@ -71,7 +75,12 @@ def fit_factor(
         choice = _choose(estimator, found, loss, run, rng, n_folds)
         Q, result = _minimise(_solver(estimator), found.objective(loss, choice.strength), choice, run, rng)
         finish(result)
-    details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice)}
+    details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice, run)}
+    if "stopped_while" in details and result.stop_reason in ("seconds", "evaluations"):
+        warn(
+            f"max_{result.stop_reason} ended the fit while {details['stopped_while']}, so nothing was learned: allow "
+            "more"
+        )
     return Q, choice, replace(result, details=details)
 
 
@@ -105,12 +114,14 @@ def _budget(estimator: Any) -> Budget:
     return Budget(estimator.max_epochs, estimator.max_evaluations, estimator.max_seconds, estimator.tol)
 
 
-def _details(result: Result, choice: Choice) -> dict[str, Any]:
+def _details(result: Result, choice: Choice, run: Run) -> dict[str, Any]:
     details: dict[str, Any] = {"beta": float(choice.strength), **result.details}
     if "lower_bound" in details:
         details["gap"] = max(result.objective - details["lower_bound"], 0.0)
     if choice.stopped:
-        details["stopped_while"] = "choosing beta"
+        details["stopped_while"] = run.stage
+    elif result.stop_reason in _CUT_SHORT and not result.n_epochs:
+        details["stopped_while"] = "looking for the first direction"
     if choice.errors:
         (errors,) = choice.errors.values()
         details["held_out_errors"] = {f"{beta:.4g}": error for beta, error in sorted(errors.items())}

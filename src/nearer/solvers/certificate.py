@@ -18,6 +18,7 @@ beta, as many times as Q has columns, and Lanczos is slow to separate equal eige
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,8 @@ _MOST_DENSE = 3000
 #: Lanczos may be this many times less accurate before it is given up
 _LOOSER = (1.0, 10.0, 100.0)
 _ROUNDING = 1e-13
+
+Poll = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ def certify(
     most: int,
     rng: np.random.Generator,
     accuracy: float = 1e-4,
+    poll: Poll | None = None,
 ) -> Certificate:
     """Bound the gap at Q Qᵀ, and find up to `most` directions that lead on.
 
@@ -96,10 +100,12 @@ def certify(
         Draws where Lanczos begins.
     accuracy : float
         Of eigenvalues, as a share of the trace penalty. An eigenvalue below it is not positive.
+    poll : callable, optional
+        Called before each product with the gradient; it may raise to end the search.
     """
     beta = objective.trace_penalty
     basis = Q / np.linalg.norm(Q, axis=0)
-    gradient = objective.gradient_at(Q)
+    gradient = _polled(objective.gradient_at(Q), poll)
     inside = gradient(basis) if Q.shape[1] else basis
     if not np.isfinite(inside).all():
         return Certificate(np.nan, np.nan, np.inf, Q[:, :0])
@@ -122,8 +128,12 @@ def certify(
     )
 
 
-def strongest_penalty(objective: WithFactors, n_rows: int, rng: np.random.Generator) -> float:
+def strongest_penalty(
+    objective: WithFactors, n_rows: int, rng: np.random.Generator, poll: Poll | None = None
+) -> float:
     """Return the smallest trace penalty that leaves nothing but C = 0, whatever the objective's own penalty is.
+
+    `poll` is that of `certify`.
 
     >>> import nearer
     >>> X = np.eye(2)
@@ -132,8 +142,20 @@ def strongest_penalty(objective: WithFactors, n_rows: int, rng: np.random.Genera
     2.0
     """
     nothing = np.zeros((n_rows, 0))
-    found = certify(objective, nothing, objective.value(nothing), 1, rng)
+    found = certify(objective, nothing, objective.value(nothing), 1, rng, poll=poll)
     return max(found.eigenvalue + objective.trace_penalty, 0.0)
+
+
+def _polled(gradient: Product, poll: Poll | None) -> Product:
+    """Return the product, which asks before each time whether to go on: Lanczos may take hundreds."""
+    if poll is None:
+        return gradient
+
+    def product(V: np.ndarray) -> np.ndarray:
+        poll()
+        return gradient(V)
+
+    return product
 
 
 def _largest(within: np.ndarray, coupling: np.ndarray, outside: float) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +44,8 @@ class ILA(Solver[WithFactors]):
     best a C + b U Uᵀ, appends the columns to Q, descends over Q, and removes columns that have vanished. A round is
     an epoch. The history has columns "rank", "eigenvalue" (the largest of minus the gradient) and "gap": an upper
     bound on the distance of the objective from the global minimum, which ends the run below `tol` times the objective.
+    If a round is cut short by ctrl-C or the budget, its last two are NaN; "lower_bound" in the details then is that of
+    the rounds before, and is missing if there was none.
 
     Parameters
     ----------
@@ -110,9 +114,10 @@ class _Growth:
     def round(self) -> bool:
         """Grow, descend and prune once; return False if there is no progress left to make."""
         before, directions = self.value, self.certificate.directions
-        weight = self._append(directions) if directions.shape[1] else 0.0
-        self._descend()
-        self._prune(before)
+        with self._recorded():
+            weight = self._append(directions) if directions.shape[1] else 0.0
+            self._descend()
+            self._prune(before)
         self._settle(before, directions.shape[1])
         if self.solver.growth == "exponential" and directions.shape[1]:
             self.count = min(2 * directions.shape[1], len(self.Q))
@@ -122,7 +127,8 @@ class _Growth:
     def record(self, weight: float) -> None:
         """Certify the factor and report to the run, which may end."""
         room = self.most - self.Q.shape[1]
-        self.certificate = found = self._certified(min(self.count, room))
+        with self._recorded():
+            self.certificate = found = self._certified(min(self.count, room))
         self.bound = max(self.bound, self.value - found.gap)
         gap = max(self.value - self.bound, 0.0)
         # the gap is of the order of the slopes, what is left to descend of that of their squares
@@ -137,7 +143,22 @@ class _Growth:
     def _certified(self, most: int) -> Certificate:
         accuracy = min(max(_POSITIVE * self.run.budget.tol, 1e-12), _ACCURACY)
         self.run.count(self.objective.n_terms)
-        return certify(self.objective, self.Q, self.value, most, self.rng, accuracy)
+        return certify(self.objective, self.Q, self.value, most, self.rng, accuracy, self.run.poll)
+
+    @contextmanager
+    def _recorded(self) -> Iterator[None]:
+        """Record what an unfinished round has reached, without a certificate, if the run ends within."""
+        try:
+            yield
+        except (Stop, KeyboardInterrupt) as reason:
+            if not isinstance(reason, Stop):
+                self.run.end("interrupted")
+            for name in ("eigenvalue", "slack"):  # of another factor
+                self.run.details.pop(name, None)
+            rank = self.Q.shape[1]
+            self.run.note(rank=rank)
+            self.run.record(_shown(self.Q), self.value, math.nan, rank=rank)
+            raise
 
     def _append(self, U: np.ndarray) -> float:
         """Append new columns with the best weights of old and new; return the weight of the new ones."""
@@ -145,6 +166,7 @@ class _Growth:
         traces = float(np.vdot(self.Q, self.Q)), float(U.shape[1])
 
         def counted(a: float, b: float) -> tuple[float, float, float]:
+            self.run.poll()
             self.run.count(self.objective.n_terms)
             return plane(a, b)
 
@@ -162,6 +184,7 @@ class _Growth:
         recent, descent = deque([self.value], maxlen=_WINDOW), self._descent()
 
         def value_and_gradient(W: np.ndarray) -> tuple[float, np.ndarray]:
+            self.run.poll()
             self.run.count(self.objective.n_terms)
             return descent.value_and_gradient(W)
 
@@ -173,14 +196,7 @@ class _Growth:
             self.run.look(self.Q, value, length, rank=self.Q.shape[1])
             return enough
 
-        try:
-            descend(value_and_gradient, descent.start, record, self.solver.memory, _MOST_ITERATIONS)
-        except (Stop, KeyboardInterrupt) as reason:
-            if not isinstance(reason, Stop):
-                self.run.end("interrupted")
-            self.run.note(rank=self.Q.shape[1])
-            self.run.record(self.Q, self.value, math.nan, rank=self.Q.shape[1])
-            raise
+        descend(value_and_gradient, descent.start, record, self.solver.memory, _MOST_ITERATIONS)
 
     def _descent(self) -> Rescaled:
         """Return what to descend over: better coordinates if the objective has any, else the factor itself."""
@@ -201,6 +217,7 @@ class _Growth:
         few = self.Q.shape[1]
         while few > 0 and self.objective.trace_penalty * sizes[few - 1 :].sum() < tol * abs(self.value):
             shorter = self.Q[:, : few - 1]
+            self.run.poll()
             self.run.count(self.objective.n_terms)
             value = self.objective.value(shorter)
             if not value <= allowed:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from nearer._utils.runtime import polling
 from nearer.coembedding.terms import Terms
 from nearer.solvers import ILA, Run
 from nearer.solvers.certificate import strongest_penalty
@@ -41,7 +42,8 @@ def choose_beta(
     stage = "choosing beta" if beta is None else "holding rows out"
     run.enter(stage)
     try:
-        strengths = _strengths(terms, loss, run, rng) if beta is None else [beta]
+        with polling(run.poll):
+            strengths = _strengths(terms, loss, rng) if beta is None else [beta]
     except (Stop, KeyboardInterrupt) as reason:
         return Choice(loss, 1.0, start, stopped=str(reason) if isinstance(reason, Stop) else "interrupted")
     default = Choice(loss, strengths[min(_DEFAULT, len(strengths)) - 1], start)
@@ -62,10 +64,10 @@ def choose_beta(
     return trials.choose(default, work, terms, gain=0.0)
 
 
-def _strengths(terms: Terms, loss: Any, run: Run, rng: np.random.Generator) -> list[float]:
+def _strengths(terms: Terms, loss: Any, rng: np.random.Generator) -> list[float]:
     """Return a path of strengths, each a share of the one before; the first leaves little but C = 0."""
     objective = terms.objective(loss, 1.0)
-    strongest = strongest_penalty(objective, objective.shape[0], rng, run.poll) / objective.trace_penalty
+    strongest = strongest_penalty(objective, objective.shape[0], rng) / objective.trace_penalty
     return [(strongest if strongest > 0 else 1.0) * _FACTOR**power for power in range(1, _MOST + 1)]
 
 

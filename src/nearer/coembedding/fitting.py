@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -98,7 +99,8 @@ def _minimise(
     solver: ILA, objective: Any, choice: Choice, run: Run, rng: np.random.Generator
 ) -> tuple[np.ndarray, Result]:
     if choice.stopped:
-        return choice.points, no_run(run, objective, choice.points, choice.stopped)
+        value = None if choice.errors else math.nan  # a pass over all terms, for a model that has learned nothing
+        return choice.points, no_run(run, objective, choice.points, choice.stopped, value)
     run.enter("fitting", 1)
     try:
         return minimise(solver, objective, choice.points, run=run, rng=rng)

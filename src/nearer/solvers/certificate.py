@@ -18,12 +18,11 @@ beta, as many times as Q has columns, and Lanczos is slow to separate equal eige
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from nearer._utils.runtime import threads_for
+from nearer._utils.runtime import heed, threads_for
 from nearer.objectives.base import Product, WithFactors
 from nearer.solvers.spectrum import lanczos_is_quicker
 
@@ -32,8 +31,6 @@ _MOST_DENSE = 3000
 #: Lanczos may be this many times less accurate before it is given up
 _LOOSER = (1.0, 10.0, 100.0)
 _ROUNDING = 1e-13
-
-Poll = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,6 @@ def certify(
     most: int,
     rng: np.random.Generator,
     accuracy: float = 1e-4,
-    poll: Poll | None = None,
 ) -> Certificate:
     """Bound the gap at Q Qᵀ, and find up to `most` directions that lead on.
 
@@ -100,12 +96,10 @@ def certify(
         Draws where Lanczos begins.
     accuracy : float
         Of eigenvalues, as a share of the trace penalty. An eigenvalue below it is not positive.
-    poll : callable, optional
-        Called before each product with the gradient; it may raise to end the search.
     """
     beta = objective.trace_penalty
     basis = Q / np.linalg.norm(Q, axis=0)
-    gradient = _polled(objective.gradient_at(Q), poll)
+    gradient = objective.gradient_at(Q)
     inside = gradient(basis) if Q.shape[1] else basis
     if not np.isfinite(inside).all():
         return Certificate(np.nan, np.nan, np.inf, Q[:, :0])
@@ -128,12 +122,8 @@ def certify(
     )
 
 
-def strongest_penalty(
-    objective: WithFactors, n_rows: int, rng: np.random.Generator, poll: Poll | None = None
-) -> float:
+def strongest_penalty(objective: WithFactors, n_rows: int, rng: np.random.Generator) -> float:
     """Return the smallest trace penalty that leaves nothing but C = 0, whatever the objective's own penalty is.
-
-    `poll` is that of `certify`.
 
     >>> import nearer
     >>> X = np.eye(2)
@@ -142,20 +132,8 @@ def strongest_penalty(
     2.0
     """
     nothing = np.zeros((n_rows, 0))
-    found = certify(objective, nothing, objective.value(nothing), 1, rng, poll=poll)
+    found = certify(objective, nothing, objective.value(nothing), 1, rng)
     return max(found.eigenvalue + objective.trace_penalty, 0.0)
-
-
-def _polled(gradient: Product, poll: Poll | None) -> Product:
-    """Return the product, which asks before each time whether to go on: Lanczos may take hundreds."""
-    if poll is None:
-        return gradient
-
-    def product(V: np.ndarray) -> np.ndarray:
-        poll()
-        return gradient(V)
-
-    return product
 
 
 def _largest(within: np.ndarray, coupling: np.ndarray, outside: float) -> float:
@@ -182,6 +160,7 @@ class _Complement:
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """Return the product of beta * I - S in the complement, and of 0 in the span of Q, with vectors."""
+        heed()  # Lanczos asks for hundreds
         V = self.out(V)
         return self.beta * V - self.out(self.gradient(V))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nearer._utils.runtime import polling
 from nearer._utils.validation import whole
 from nearer.errors import InputError
 from nearer.objectives.base import Rescaled, WithFactors, members
@@ -106,7 +107,7 @@ class _Growth:
         self.solver, self.objective, self.rng, self.run = solver, objective, rng, run
         self.most = min(len(x), solver.max_rank or len(x))
         self.Q = principal(x)[:, : self.most]
-        self.value = objective.value(self.Q)
+        self.value = math.nan
         self.count, self.still, self.bound = 1, 0, least_loss(objective)
         #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
         self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
@@ -128,6 +129,8 @@ class _Growth:
         """Certify the factor and report to the run, which may end."""
         room = self.most - self.Q.shape[1]
         with self._recorded():
+            if math.isnan(self.value):
+                self.value = self.objective.value(self.Q)
             self.certificate = found = self._certified(min(self.count, room))
         self.bound = max(self.bound, self.value - found.gap)
         gap = max(self.value - self.bound, 0.0)
@@ -143,13 +146,14 @@ class _Growth:
     def _certified(self, most: int) -> Certificate:
         accuracy = min(max(_POSITIVE * self.run.budget.tol, 1e-12), _ACCURACY)
         self.run.count(self.objective.n_terms)
-        return certify(self.objective, self.Q, self.value, most, self.rng, accuracy, self.run.poll)
+        return certify(self.objective, self.Q, self.value, most, self.rng, accuracy)
 
     @contextmanager
     def _recorded(self) -> Iterator[None]:
         """Record what an unfinished round has reached, without a certificate, if the run ends within."""
         try:
-            yield
+            with polling(self.run.poll):
+                yield
         except (Stop, KeyboardInterrupt) as reason:
             if not isinstance(reason, Stop):
                 self.run.end("interrupted")

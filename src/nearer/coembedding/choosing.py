@@ -45,7 +45,8 @@ def choose_beta(
         with polling(run.poll):
             strengths = _strengths(terms, loss, rng) if beta is None else [beta]
     except (Stop, KeyboardInterrupt) as reason:
-        return Choice(loss, 1.0, start, stopped=str(reason) if isinstance(reason, Stop) else "interrupted")
+        why = str(reason) if isinstance(reason, Stop) else "interrupted"
+        return Choice(loss, 1.0, start, seconds=run.seconds, evaluations=run.evaluations, stopped=why)
     default = Choice(loss, strengths[min(_DEFAULT, len(strengths)) - 1], start)
     splits = _splits(terms, n_folds, rng)
     if not splits:

@@ -99,7 +99,9 @@ def _minimise(
     solver: ILA, objective: Any, choice: Choice, run: Run, rng: np.random.Generator
 ) -> tuple[np.ndarray, Result]:
     if choice.stopped:
-        value = None if choice.errors else math.nan  # a pass over all terms, for a model that has learned nothing
+        value = (
+            None if choice.errors else math.nan
+        )  # a pass over all terms, for a model that has learned nothing
         return choice.points, no_run(run, objective, choice.points, choice.stopped, value)
     run.enter("fitting", 1)
     try:
@@ -127,6 +129,7 @@ def _details(result: Result, choice: Choice, run: Run) -> dict[str, Any]:
     if choice.errors:
         (errors,) = choice.errors.values()
         details["held_out_errors"] = {f"{beta:.4g}": error for beta, error in sorted(errors.items())}
+    if choice.errors or choice.stopped:
         details["choice_seconds"] = choice.seconds
         details["choice_evaluations"] = choice.evaluations
     return details

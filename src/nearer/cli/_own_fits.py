@@ -102,6 +102,18 @@ def save_and_show(
         raise typer.Exit(INTERRUPTED)
 
 
+def remember_columns(estimator: Any, columns: list[str]) -> None:
+    """Note in a model which columns of a file held the labels, for `nearer evaluate`."""
+    import numpy as np
+
+    estimator.label_columns_ = np.array(columns)
+
+
+def remembered_columns(model: Any) -> list[str]:
+    """Return the columns that held the labels, if the model knows."""
+    return [str(name) for name in getattr(model, "label_columns_", ())]
+
+
 def facts_of_result(estimator: Any) -> Facts:
     """Return how a fit ended, for machines."""
     return {

@@ -115,10 +115,10 @@ def texts_of(path: Path, table: pa.Table, column: str, separator: str | None) ->
                 ],
             )
     cells = one_per_row(path, table, column)
-    names, codes = np.unique(cells, return_inverse=True)
-    flags = np.zeros((len(cells), len(names)), dtype=bool)
+    kinds, codes = np.unique(cells, return_inverse=True)
+    flags = np.zeros((len(cells), len(kinds)), dtype=bool)
     flags[np.arange(len(cells)), codes] = True
-    return LabelColumns(names.tolist(), flags, True, [column], "")
+    return LabelColumns(kinds.tolist(), flags, True, [column], "")
 
 
 def one_per_row(path: Path, table: pa.Table, column: str) -> np.ndarray:

@@ -220,7 +220,7 @@ class CoEmbeddingClassifier(LabelModel):
         """
         self._check_settings()
         for name in ("label_columns_", "label_separator_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         rows = checked_rows(self, X, reset=True)
         check_sizes(rows)
         labels = read_labels(y, rows.shape[0])

@@ -198,7 +198,7 @@ class MetricLearner(MetricModel):
             - target similarities (n, n): x C x'ᵀ should be equal to them.
         """
         self._check_settings()
-        vars(self).pop("label_columns_", None)
+        self.__dict__.pop("label_columns_", None)
         rows, task = read(self, X, y, reset=True)
         check_not_constant(rows)
         loss, rng = self._loss(task), generator(self.random_state)

@@ -40,3 +40,9 @@ def test_exports_list_their_endings(run, clicked):
         says = [f"{name}: must end with .npz, .parquet or .usearch, not "]
         run("export", clicked / "towers.nearer", name, exits=2, says=says)
     run("export", clicked / "towers.nearer", "towers.NPZ", exits=0)
+
+
+def test_users_and_items_are_not_one_set(run):
+    shown = run("fit pairs.csv --model links --graph undirected --beta 1 --test-size 0", exits=0).stderr
+    assert shown.count("share no name") == 1
+    assert "pass --graph bipartite" in shown

@@ -418,7 +418,7 @@ def test_links_are_drawn_and_predicted_ones_lie_in_both_circles(graph, kinds):
     radii = {tuple(patch.center): patch.radius for patch in ax.patches if isinstance(patch, Circle)}
     threshold = np.asarray(ax.collections[len(kinds) - 1].get_offsets())[0]
     for i, j in np.ndindex(*map(len, sides)):
-        if graph == "undirected" and i == j:
+        if graph != "bipartite" and i == j:
             continue
         distance = np.linalg.norm(sides[0][i] - sides[1][j])
         inside = distance < min(radii.get(tuple(sides[0][i]), 0.0), np.linalg.norm(sides[1][j] - threshold))

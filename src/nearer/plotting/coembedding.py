@@ -66,6 +66,8 @@ class Space:
         That of the last layer, if pairs must be nearer than two thresholds.
     links : array (k, 2), optional
         Pairs of a point of the first layer and one of the last that belong together.
+    one_set : bool
+        Whether points of the same number in both layers are the same object.
     """
 
     layers: list[PointLayer]
@@ -74,6 +76,7 @@ class Space:
     nearest: bool = False
     other_threshold: np.ndarray | None = None
     links: np.ndarray | None = None
+    one_set: bool = False
 
 
 def plot_coembedding(
@@ -145,6 +148,8 @@ def plot_coembedding(
             space.layers[0].points[chosen], space.layers[-1].points, _thresholds(space), space
         )
         for at, label in zip(*np.nonzero(predicted), strict=True):
+            if space.one_set and chosen[at] == label:
+                continue
             ends = np.array([rows[chosen[at]], plane[n - 1][label]])
             ax.plot(*ends.T, color=MUTED, linewidth=0.7, linestyle=":", zorder=3)
     bare_plane(ax)
@@ -215,7 +220,14 @@ def _space_of_links(model: Any) -> Space:
         links = links[links[:, 0] < links[:, 1]]
     other = None if model.graph_ == "undirected" else model.right_threshold_
     cuts = np.zeros(len(layers[-1].points))
-    return Space(layers, model.left_threshold_, cuts, other_threshold=other, links=links)
+    return Space(
+        layers,
+        model.left_threshold_,
+        cuts,
+        other_threshold=other,
+        links=links,
+        one_set=model.graph_ != "bipartite",
+    )
 
 
 def _placed(model: Any, side: str) -> np.ndarray:
@@ -313,9 +325,8 @@ def _decided(rows: np.ndarray, labels: np.ndarray, thresholds: list[np.ndarray],
     if not thresholds or space.cuts is None:
         return squares.argmin(axis=1)
     limits = ((rows - thresholds[0]) ** 2).sum(axis=1)[:, None]
-    if space.links is not None:  # an object is not linked with itself
+    if space.links is not None:
         limits = np.minimum(limits, ((labels - thresholds[-1]) ** 2).sum(axis=1))
-        limits = np.where(squares > 0, limits, 0.0) if space.other_threshold is None else limits
     return limits - squares > space.cuts
 
 

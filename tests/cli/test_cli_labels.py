@@ -296,9 +296,8 @@ def test_models_and_commands_of_another_kind_are_refused(run, songs, fitted_song
         "recommend",
         fitted_songs,
         exits=2,
-        says=["CoEmbeddingClassifier", "nearer evaluate or nearer predict"],
+        says=["CoEmbeddingClassifier", "nearer evaluate, nearer predict or nearer plot"],
     )
-    run("plot", fitted_songs, exits=2, says=["CoEmbeddingClassifier"])
     run(
         "evaluate",
         fitted / "model.nearer",

@@ -378,6 +378,61 @@ def test_impossible_circles_and_groups_are_refused(options, says):
         plotting.plot_coembedding(model, X, **options)
 
 
+def linked(graph):
+    rng = np.random.default_rng(0)
+    places, others = rng.normal(size=(25, 2)), rng.normal(size=(25, 2))
+    others = places if graph != "bipartite" else others[:12]
+    pairs = np.argwhere(((places[:, None] - others) ** 2).sum(axis=2) < 0.8)
+    pairs = pairs if graph == "bipartite" else pairs[pairs[:, 0] < pairs[:, 1]]
+    names = [
+        [f"{letter}{number}" for number in side]
+        for letter, side in zip("ab" if graph == "bipartite" else "aa", pairs.T, strict=True)
+    ]
+    seen = nearer.Interactions(*names)
+    return nearer.LinkPredictor(0.5, graph=graph, cv=0, max_rank=2, random_state=0).fit(seen)
+
+
+@pytest.mark.parametrize(
+    ("graph", "kinds"),
+    [
+        ("bipartite", ["left", "right", "threshold of left", "threshold of right"]),
+        ("directed", ["sources", "targets", "threshold of sources", "threshold of targets"]),
+        ("undirected", ["objects", "threshold"]),
+    ],
+)
+def test_links_are_drawn_and_predicted_ones_lie_in_both_circles(graph, kinds):
+    from matplotlib.patches import Circle
+
+    model = linked(graph)
+    figure = plotting.plot_coembedding(model, circles=list(range(len(model.left_embedding_))))
+    ax, n_sides = figure.axes[0], len(kinds) // 2
+    assert "100% of the decisions" in notes(figure)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [*kinds, "links"]
+    assert {text.get_text() for text in ax.texts} & {*model.left_names_}
+    sides = [np.asarray(ax.collections[at].get_offsets()) for at in (0, n_sides - 1)]
+    ends = np.asarray(ax.collections[len(kinds)].get_segments())
+    seen = np.argwhere(model._seen_matrix().toarray())
+    seen = seen[seen[:, 0] < seen[:, 1]] if graph == "undirected" else seen
+    expected = np.stack([sides[0][seen[:, 0]], sides[1][seen[:, 1]]], axis=1)
+    assert sorted(map(str, ends)) == sorted(map(str, expected))
+    radii = {tuple(patch.center): patch.radius for patch in ax.patches if isinstance(patch, Circle)}
+    threshold = np.asarray(ax.collections[len(kinds) - 1].get_offsets())[0]
+    for i, j in np.ndindex(*map(len, sides)):
+        if graph != "bipartite" and i == j:
+            continue
+        distance = np.linalg.norm(sides[0][i] - sides[1][j])
+        inside = distance < min(radii.get(tuple(sides[0][i]), 0.0), np.linalg.norm(sides[1][j] - threshold))
+        assert inside == model.predict([[model.left_names_[i], model.right_names_[j]]])[0]
+
+
+def test_of_very_many_links_some_are_drawn(monkeypatch):
+    monkeypatch.setattr("nearer.plotting.coembedding._MOST_LINKS", 10)
+    ax = plotting.plot_coembedding(linked("bipartite")).axes[0]
+    assert ax.get_legend().get_texts()[-1].get_text().startswith("10 of ")
+    with pytest.raises(ValueError, match="leave X out"):
+        plotting.plot_coembedding(linked("undirected"), np.eye(3))
+
+
 def test_other_models_are_refused():
     with pytest.raises(ValueError, match="plot_map"):
         plotting.plot_coembedding(nearer.OrdinalEmbedding())

@@ -118,11 +118,11 @@ class Fit:
         return no_run(self.run, objective, x, reason)
 
 
-def no_run(run: Run, objective: Objective, x: Any, reason: str) -> Result:
-    """Return the result of a fit that was ended before its solver began."""
+def no_run(run: Run, objective: Objective, x: Any, reason: str, value: float | None = None) -> Result:
+    """Return the result of a fit that was ended before its solver began; `value` is that of x, if it is known."""
     part = run.part()
     part.stop_reason, part.evaluations = reason, run.evaluations
-    part.best_value = objective.value(objective.start(x))
+    part.best_value = objective.value(objective.start(x)) if value is None else value
     return part.result()
 
 

@@ -140,7 +140,7 @@ ESTIMATORS = (
         "multilabel",
         {**_SPACE, "threshold": "threshold"},
         reading=(*_ROWS, "separator"),
-        commands=("evaluate", "predict"),
+        commands=("evaluate", "predict", "plot"),
         cli="_labels",
     ),
     Registration(
@@ -151,7 +151,7 @@ ESTIMATORS = (
         "tags",
         _SPACE,
         reading=("user", "item", "tag", "weight", "ids", "duplicates", *_TABLE),
-        commands=("evaluate", "recommend"),
+        commands=("evaluate", "recommend", "plot"),
         cli="_tags",
     ),
     Registration(
@@ -162,7 +162,7 @@ ESTIMATORS = (
         "links",
         {**_SPACE, "graph": "graph", "negatives": "negatives"},
         reading=(*_PAIRS, "left_features", "right_features"),
-        commands=("evaluate", "predict", "recommend"),
+        commands=("evaluate", "predict", "recommend", "plot"),
         cli="_links",
     ),
     Registration(

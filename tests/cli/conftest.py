@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import nearer
 from nearer.cli import app
+from nearer.solvers import Run
 
 
 def _words(arguments):
@@ -123,11 +124,14 @@ def start(tmp_path):
 
 @pytest.fixture
 def interrupted(start, tmp_path):
-    """Press ctrl-C during a fit that would not end; check that the best model so far is kept, and that it is said."""
+    """Press ctrl-C during a fit that would not end; check that the best model so far is kept, and that it is said.
+
+    It is pressed when the objective of the fit to all rows has changed: before, there is nothing to keep.
+    """
 
     def interrupt(*arguments):
         fit = start(*arguments)
-        fit.screen.wait_for("objective")
+        fit.screen.wait_for(r"(?s)fitting.*objective ([\d.e+-]+).*fitting.*objective (?!\1\D)\d")
         fit.send_signal(signal.SIGINT)
         stdout = fit.stdout.read()
         assert fit.wait(timeout=60) == 130
@@ -138,6 +142,23 @@ def interrupted(start, tmp_path):
         assert nearer.load(tmp_path / "model.nearer").callback is None
 
     return interrupt
+
+
+@pytest.fixture
+def press_in(monkeypatch):
+    """Press ctrl-C once in a fit of this process: when a solver first shows where it stands in a stage."""
+
+    def arrange(stage):
+        look, pressed = Run.look, []
+
+        def press_and_look(self, *given, **columns):
+            if self.stage == stage and not pressed:
+                pressed.append(os.kill(os.getpid(), signal.SIGINT))
+            look(self, *given, **columns)
+
+        monkeypatch.setattr(Run, "look", press_and_look)
+
+    return arrange
 
 
 @pytest.fixture(scope="session")

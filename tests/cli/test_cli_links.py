@@ -167,7 +167,6 @@ def test_models_and_names_of_another_kind_are_refused(run, friends, fitted, tmp_
     says = ["strange.csv, row 1", "'right'", "'eve'"]
     run("predict", model, "strange.csv", exits=2, says=says)
     run("evaluate", model, "strange.csv", exits=2, says=["strange.csv", "eve"])
-    run("plot", model, exits=2, says=["LinkPredictor"])
     run("export", model, "e.parquet", exits=2, says=["LinkPredictor"])
     run("evaluate", model, "strange.csv", "--codes", "first=1", exits=2, says=["--codes", "LinkPredictor"])
     run(

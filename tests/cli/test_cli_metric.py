@@ -49,6 +49,7 @@ def test_labels_teach_a_metric(run, cups, tmp_path):
     assert facts["score"] > facts["score_before"]
     evaluated = facts_of(run("evaluate", "model.nearer", cups / "cups.csv", "--labels", "kind", "--json"))
     assert (evaluated["measure"], evaluated["n_rows"]) == ("AUC of nearness", 120)
+    assert facts_of(run("evaluate", "model.nearer", cups / "cups.csv", "--json")) == evaluated  # it remembers
     assert evaluated["score"] > evaluated["score_before"]
 
 

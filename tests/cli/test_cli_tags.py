@@ -185,8 +185,13 @@ def test_one_post_per_user_leaves_nothing_to_hold_out(run, tmp_path):
 def test_models_and_commands_of_another_kind_are_refused(run, posts, fitted, tmp_path):
     model, later = posts / "tags.nearer", posts / "later.csv"
     run("recommend", model, exits=2, says=["--rows"])
-    run("predict", model, later, exits=2, says=["TagRecommender", "nearer evaluate or nearer recommend"])
-    run("plot", model, exits=2, says=["TagRecommender"])
+    run(
+        "predict",
+        model,
+        later,
+        exits=2,
+        says=["TagRecommender", "nearer evaluate, nearer recommend or nearer plot"],
+    )
     run("export", model, "e.parquet", exits=2, says=["TagRecommender"])
     run("evaluate", model, later, "--labels", "tag", exits=2, says=["--labels", "TagRecommender"])
     run("evaluate", fitted / "model.nearer", fitted / "answers.csv", "--tag", "far", exits=2, says=["--tag"])

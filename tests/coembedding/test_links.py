@@ -536,3 +536,10 @@ def test_objects_without_links_are_told_apart_from_others():
 def test_the_loss_is_that_of_the_paper():
     model = LinkPredictor(0.3, loss=LogisticLoss(), cv=0).fit(planted("bipartite")[0])
     assert model.result_.details["loss"] == LinkLoss().name
+
+
+@pytest.mark.parametrize("graph", ["undirected", "directed"])
+def test_two_sets_taken_for_one_are_named(graph):
+    seen = Interactions(["ann", "bob", "bob"], ["tea", "tea", "milk"])
+    with pytest.warns(UserWarning, match=f"share no name, but graph='{graph}'.*bipartite"):
+        LinkPredictor(0.1, graph=graph, cv=0).fit(seen)

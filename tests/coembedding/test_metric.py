@@ -1,5 +1,10 @@
 """MetricLearner: what it learns from four kinds of supervision, and the manners of scikit-learn and metric-learn."""
 
+import os
+import signal
+import time
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -16,6 +21,7 @@ import nearer
 from nearer import MetricLearner
 from nearer.losses import LogisticLoss
 from nearer.metrics import triplet_error
+from nearer.objectives import SimilarityObjective
 
 KINDS = ("similarities", "comparisons", "labels", "pairs")
 EVERY = pytest.mark.parametrize("kind", KINDS)
@@ -347,7 +353,41 @@ def test_max_rank_and_budgets():
     model = MetricLearner(0.001, max_rank=1, random_state=0).fit(X, answers)
     assert model.metric_factor_.shape == (6, 1)
     assert MetricLearner(0.001, max_epochs=1, tol=0).fit(X, answers).result_.stop_reason == "epochs"
-    assert MetricLearner(0.001, max_seconds=1e-6).fit(X, answers).result_.stop_reason == "seconds"
+    assert MetricLearner(0.001, max_evaluations=40_000).fit(X, answers).result_.stop_reason == "evaluations"
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "seconds"])
+@pytest.mark.parametrize("beta", ["auto", 0.001])
+def test_a_slow_operator_is_cut_short_before_the_first_epoch(monkeypatch, reason, beta):
+    """Before beta can be chosen, and in the first certificate, Lanczos may take minutes."""
+    products, clock, gradient_at = [], [0.0], SimilarityObjective.gradient_at
+    monkeypatch.setattr("nearer.solvers.certificate.lanczos_is_quicker", lambda n, count: True)
+    if reason == "seconds":
+        monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
+    def slow(self, X):
+        product = gradient_at(self, X)
+
+        def slowly(V):
+            products.append(V)
+            if len(products) == 3 and reason == "interrupted":
+                os.kill(os.getpid(), signal.SIGINT)
+            elif len(products) == 3:
+                clock[0] = 1e6
+            return product(V)
+
+        return slowly
+
+    monkeypatch.setattr(SimilarityObjective, "gradient_at", slow)
+    X, target = supervised("similarities", features())
+    with nullcontext() if reason == "interrupted" else pytest.warns(UserWarning, match="nothing was learned"):
+        model = MetricLearner(beta, max_seconds=1000, random_state=0).fit(X, target)
+    assert len(products) == 3
+    assert model.result_.stop_reason == reason
+    stage = "choosing beta" if beta == "auto" else "looking for the first direction"
+    assert model.result_.details["stopped_while"] == stage
+    assert "gap" not in model.result_.details
+    assert not model.metric_factor_.any()
 
 
 def test_it_repeats():

@@ -328,3 +328,17 @@ def test_json_values_of_either_kind(tmp_path):
     found = Interactions.read(path)
     assert triples(found) == [(0, "rum", 1), (3, "tea", 1)]
     assert found.times.tolist() == [2, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("others", "said"), [(["b.csv"], "a file that is"), (["b.csv", "c.JSONL.gz"], "2 files")]
+)
+def test_other_tables_in_a_folder_of_parquet_are_named(tmp_path, others, said):
+    Interactions(["ann"], ["tea"]).write(tmp_path / "a.parquet")
+    for name in [*others, "_SUCCESS", ".a.parquet.crc"]:
+        (tmp_path / name).write_text("")
+    with pytest.warns(UserWarning, match=f"{said}.*not parquet, such as 'b.csv', will not be read"):
+        assert len(Interactions.read(tmp_path)) == 1
+    for name in others:
+        (tmp_path / name).unlink()
+    assert len(Interactions.read(tmp_path)) == 1  # without a warning

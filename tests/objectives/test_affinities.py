@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from nearer._compiled.label_sets_reference import replace_by_slopes as plain
+from nearer._utils.runtime import polling
 from nearer.errors import InputError
 from nearer.losses import HingeLoss, RankingLoss, SmoothHingeLoss, SoftMaxLoss
 from nearer.objectives import AffinityObjective, affinities
@@ -138,6 +139,36 @@ def test_blocks_change_nothing(kind, look, monkeypatch):
         np.testing.assert_allclose(one, other, atol=1e-12)
     np.testing.assert_allclose(parts.gradient_at(Q)(Q), whole.gradient_at(Q)(Q), atol=1e-12)
     np.testing.assert_allclose(parts.plane(Q, Q)(0.3, 0.2), whole.plane(Q, Q)(0.3, 0.2), rtol=1e-12)
+
+
+@LOOKS
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda f, Q: f.value(Q),
+        lambda f, Q: f.value_and_factor_gradient(Q),
+        lambda f, Q: f.gradient_at(Q),
+        lambda f, Q: f.plane(Q, Q)(1.0, 1.0),
+    ],
+    ids=["value", "gradient", "gradient by C", "plane"],
+)
+def test_a_pass_over_blocks_asks_whether_to_go_on(look, work, monkeypatch):
+    class EnoughError(Exception):
+        pass
+
+    asked = []
+
+    def poll():
+        asked.append(1)
+        if len(asked) == 3:
+            raise EnoughError
+
+    monkeypatch.setattr(affinities, "_BLOCK", 35)
+    f, *_ = problem("labels", look)
+    with polling(poll), pytest.raises(EnoughError):
+        work(f, factor(f))
+    assert len(asked) == 3
+    work(f, factor(f))
 
 
 @pytest.mark.parametrize("kind", ["labels", "features"])

@@ -1,6 +1,9 @@
 """The iterative local algorithm: global minima, certificates, growth, saddle points, stops, refusals."""
 
+import os
 import pickle
+import signal
+import time
 import tracemalloc
 
 import numpy as np
@@ -332,6 +335,71 @@ def test_ctrl_c_and_callbacks_keep_the_best_of_an_unfinished_round(press):
     assert result.objective == looks[-1] == min(looks)
     assert f.value(Q) == pytest.approx(result.objective, rel=1e-12)
     assert Q.shape[1] == result.history["rank"][-1] == result.details["rank"]
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "seconds"])
+@pytest.mark.parametrize("at", [2, 40])
+def test_lanczos_is_cut_short(monkeypatch, reason, at):
+    """In the first certificate nothing is known yet; in a later one, bounds of the rounds before still hold."""
+    products, clock = [], [0.0]
+    monkeypatch.setattr("nearer.solvers.certificate.lanczos_is_quicker", lambda n, count: True)
+    if reason == "seconds":
+        monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
+    class Slow(GramObjective):
+        def gradient_at(self, X):
+            product = super().gradient_at(X)
+
+            def slowly(V):
+                products.append(X.shape[1])
+                if len(products) == at and reason == "seconds":
+                    clock[0] = 1e6
+                elif len(products) == at:
+                    os.kill(os.getpid(), signal.SIGINT)
+                return product(V)
+
+            return slowly
+
+    f = Slow(planted(), losses.STE(), trace_penalty=0.002)
+    Q, result = solved(f, tol=1e-9, max_seconds=1000)
+    assert result.stop_reason == reason
+    assert len(products) == at
+    assert Q.shape[1] == max(result.details["rank"], 1)
+    assert result.objective == f.value(Q) == result.history["objective"][-1]
+    assert np.isnan(result.history.get("gap", [np.nan])[-1])
+    assert "eigenvalue" not in result.details
+    if at == 2:
+        assert "lower_bound" not in result.details
+        assert (result.n_epochs, result.details["rank"]) == (0, 0)
+    else:
+        assert result.n_epochs > 0
+        assert result.details["rank"] > 0
+        assert result.details["lower_bound"] <= solved(gram(), tol=1e-8)[1].objective
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "seconds"])
+def test_the_search_over_weights_and_pruning_are_cut_short(monkeypatch, reason):
+    clock, looks = [0.0], []
+    if reason == "seconds":
+        monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+
+    class Slow(GramObjective):
+        def plane(self, X, U):
+            whole = super().plane(X, U)
+
+            def slowly(a, b):
+                looks.append((a, b))
+                if reason == "seconds":
+                    clock[0] = 1e6
+                elif len(looks) == 1:
+                    os.kill(os.getpid(), signal.SIGINT)
+                return whole(a, b)
+
+            return slowly
+
+    _, result = solved(Slow(planted(), losses.STE(), trace_penalty=0.002), tol=1e-9, max_seconds=1000)
+    assert result.stop_reason == reason
+    assert len(looks) == 1
 
 
 def test_it_repeats_and_pickles():

@@ -354,3 +354,14 @@ def test_names_are_understood():
     later = nearer.Interactions(["bob"], ["milk"])
     assert model.score(later) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5)
     assert model.similar_right(["tea"], k=1, names=True).items[0, 0] == "milk"
+
+
+def test_towers_below_popularity_are_said_to_be():
+    """Everybody takes the same few items, and one short step does not learn which."""
+    rng = np.random.default_rng(0)
+    R = sparse.csr_matrix(rng.random((200, 60)) < 0.7 * 0.8 ** np.arange(60))
+    settings = {"hidden": (), "inputs": "ids", "validation": 0.2, "random_state": 0}
+    solver = nearer.solvers.FullAdam(step=1e-6, epochs=1)
+    with pytest.warns(UserWarning, match="MAP@5 0.*most popular right objects for everybody 0"):
+        nearer.TwoTower(4, solver=solver, max_epochs=1, **settings).fit(R)
+    nearer.TwoTower(4, solver=solver, max_epochs=1, **{**settings, "validation": None}).fit(R)

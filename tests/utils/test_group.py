@@ -7,7 +7,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from nearer._utils.group import ALONE, Shares, checked_same, processes, started_together  # noqa: E402
+from nearer._utils.group import (  # noqa: E402
+    ALONE,
+    Shares,
+    TorchGroup,
+    checked_same,
+    processes,
+    started_together,
+)
+from nearer.errors import InputError, LostProcessError  # noqa: E402
 from tests.refusals import refused  # noqa: E402
 from tests.towers.distributed import in_processes  # noqa: E402
 
@@ -59,6 +67,34 @@ def test_a_process_alone_sums_itself_and_imports_nothing():
     checked_same(ALONE, "data", 1)
     with refused("process 1"):
         checked_same(_Others([1, 2]), "data", 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "lost"),
+    [
+        (
+            RuntimeError(
+                "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection closed by peer"
+            ),
+            True,
+        ),
+        (RuntimeError("Timed out waiting 300000ms for recv operation to complete"), True),
+        (torch.distributed.DistBackendError("NCCL error: remote process exited"), True),
+        (torch.distributed.DistBackendError("NCCL error: Cuda failure 'out of memory'"), False),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"), False),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), False),
+        (RuntimeError("The size of tensor a (3) must match the size of tensor b (4)"), False),
+        (InputError("the rows hold NaN"), False),
+        (TypeError("cannot pickle"), False),
+    ],
+)
+def test_only_errors_of_communication_are_about_another_process(error, lost):
+    group = object.__new__(TorchGroup)
+    group.sent = 0
+    with pytest.raises(LostProcessError if lost else type(error)) as caught, group._asking(8):
+        raise error
+    assert group.sent == 8
+    assert caught.value.__cause__ is error if lost else caught.value is error
 
 
 class _Others(type(ALONE)):

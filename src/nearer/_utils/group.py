@@ -25,6 +25,9 @@ from nearer.errors import InputError, LostProcessError
 #: seconds after which a process that does not answer counts as lost
 PATIENCE = 300
 _LOOK = "look for its own message above"
+#: errors of torch.distributed about messages, and what gloo writes into those of no class of their own
+_OF_ENGINES = ("DistBackendError", "DistNetworkError", "DistStoreError")
+_SIGNS = ("gloo", "connect", "timed out", "timeout", "socket", "closed by peer", "nccl")
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
@@ -218,12 +221,12 @@ class TorchGroup(Group):
 
     @contextmanager
     def _asking(self, n_bytes: int) -> Iterator[None]:
-        """Count bytes; turn what torch raises about another process into one sentence."""
+        """Count bytes; turn what torch raises about another process into one sentence; others keep their words."""
         self.sent += n_bytes
         try:
             yield
         except RuntimeError as error:
-            if "does not support" in str(error):
+            if not _is_about_others(error):
                 raise
             raise LostProcessError("another process has ended or does not answer", _LOOK) from error
 
@@ -345,6 +348,17 @@ def _initialise() -> None:
             "check that all of them were started",
         ) from error
     atexit.register(_leave)
+
+
+def _is_about_others(error: RuntimeError) -> bool:
+    """Return whether an engine could not reach another process, by its class or, for gloo, by its words."""
+    import torch.distributed as dist
+
+    words = str(error).lower()
+    if any(other in words for other in ("does not support", "out of memory", "allocate")):
+        return False
+    classes = tuple(getattr(dist, name) for name in _OF_ENGINES if hasattr(dist, name))
+    return isinstance(error, classes) or any(sign in words for sign in _SIGNS)
 
 
 def _leave() -> None:

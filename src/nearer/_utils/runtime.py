@@ -8,7 +8,8 @@ not to a Python thread. Fits that run at the same time share it: the first one s
 restores it. Our own threads (`in_threads`) run compiled loops and products of matrices, which release Python's lock.
 
 **Ctrl-C.** An interruption in the middle of compiled code, or while numba compiles, can leave a process in a state that
-crashes later. So fits note ctrl-C and check for it between two pieces of work (`noting`, `interrupted`).
+crashes later. So fits note ctrl-C and check for it between two pieces of work (`noting`, `interrupted`). Work that
+belongs to no solver, such as a pass of an objective over its data, asks its run whether to go on (`polling`, `heed`).
 
 **Compiling.** numba compiles for several seconds at the first fit on a machine and never again (`compiling`).
 """
@@ -29,6 +30,8 @@ from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+#: raises if the run that this work is a part of is over
+_poll: ContextVar[Callable[[], object] | None] = ContextVar("poll", default=None)
 
 #: rows of a square matrix from which its eigenproblem or inverse is worth more than one thread
 LARGE = 4000
@@ -213,6 +216,26 @@ def noting() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if note.pressed and not note.seen:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def polling(poll: Callable[[], object]) -> Iterator[None]:
+    """Let `heed` within this block call a function that raises if the work must end."""
+    token = _poll.set(poll)
+    try:
+        yield
+    finally:
+        _poll.reset(token)
+
+
+def heed() -> None:
+    """Ask whether to go on, in the middle of work that takes long: a pass over many blocks, an eigenproblem.
+
+    Callers that have nothing to unwind need not do anything; outside `polling` this does nothing.
+    """
+    poll = _poll.get()
+    if poll is not None:
+        poll()
 
 
 @contextmanager

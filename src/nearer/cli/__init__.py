@@ -119,6 +119,19 @@ def sentence(error: Exception) -> str | None:
     return _usage(error)
 
 
+def _plain(message: str) -> str:
+    """Leave out the words of the library that typer checks values with.
+
+    >>> _plain("Invalid value for '--rank': Input should be greater than or equal to 1")
+    "Invalid value for '--rank': must be greater than or equal to 1"
+    >>> _plain("Invalid value for '--loss': Value error, 'foo' is not one of 'ste', 'soe'")
+    "Invalid value for '--loss': 'foo' is not one of 'ste', 'soe'"
+    """
+    for words, plain in (("Value error, ", ""), ("Input should be", "must be")):
+        message = message.replace(f": {words}", f": {plain}", 1)
+    return message.removesuffix(", unable to parse string as a number")
+
+
 def _name(filename: Any) -> str:
     return filename if isinstance(filename, str) else os.fsdecode(filename)
 
@@ -129,7 +142,7 @@ def _usage(error: Exception) -> str | None:
         return None
     context = getattr(error, "ctx", None)
     help_command = f"{context.command_path} --help" if context is not None else "nearer --help"
-    message = error.format_message().rstrip(".")
+    message = _plain(error.format_message().rstrip("."))
     # without any argument, typer has shown the help already and has nothing to add
     return f"{message} (see: {help_command})" if message else ""
 

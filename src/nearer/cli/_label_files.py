@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 #: what stands between labels of a cell in many files: whether it does here must be said
 _BETWEEN = "|;,"
 _WITHOUT = "leave the row out"
+#: more numbers than this, some of them with decimals, are measurements and not names of classes
+_MOST_NUMBERS = 20
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,17 @@ class LabelColumns:
         Which row has which.
     single : bool
         Whether every row has exactly one, in a column of its own.
+    columns : list of str
+        The columns of the file.
+    separator : str, optional
+        What stands between the labels of a cell, if they are texts of one column.
     """
 
     names: list[str]
     table: np.ndarray
     single: bool
+    columns: list[str]
+    separator: str | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -50,7 +58,7 @@ class LabelColumns:
 
     def take(self, rows: np.ndarray) -> LabelColumns:
         """Return some rows."""
-        return LabelColumns(self.names, self.table[rows], self.single)
+        return replace(self, table=self.table[rows])
 
 
 def flags_of(path: Path, table: pa.Table, columns: list[str]) -> LabelColumns:
@@ -74,7 +82,7 @@ def flags_of(path: Path, table: pa.Table, columns: list[str]) -> LabelColumns:
                 place=cells.place(name, row),
             )
         found[:, at] = numbers > 0
-    return LabelColumns(columns, found, False)
+    return LabelColumns(columns, found, False, columns)
 
 
 def texts_of(path: Path, table: pa.Table, column: str, separator: str | None) -> LabelColumns:
@@ -93,7 +101,8 @@ def texts_of(path: Path, table: pa.Table, column: str, separator: str | None) ->
     import numpy as np
 
     if separator:
-        return _sets(table.column(column).to_pylist(), separator)
+        names, flags = _sets(table.column(column).to_pylist(), separator)
+        return LabelColumns(names, flags, False, [column], separator)
     if separator is None:
         cells = table.column(column).to_pylist()
         found = next((mark for mark in _BETWEEN for cell in cells if mark in cell), None)
@@ -106,18 +115,32 @@ def texts_of(path: Path, table: pa.Table, column: str, separator: str | None) ->
                 ],
             )
     cells = one_per_row(path, table, column)
-    names, codes = np.unique(cells, return_inverse=True)
-    flags = np.zeros((len(cells), len(names)), dtype=bool)
+    kinds, codes = np.unique(cells, return_inverse=True)
+    flags = np.zeros((len(cells), len(kinds)), dtype=bool)
     flags[np.arange(len(cells)), codes] = True
-    return LabelColumns(names.tolist(), flags, True)
+    return LabelColumns(kinds.tolist(), flags, True, [column], "")
 
 
 def one_per_row(path: Path, table: pa.Table, column: str) -> np.ndarray:
-    """Return the labels in a column that holds one per cell."""
-    return Cells(path, table).texts(column, _WITHOUT)
+    """Return the labels in a column that holds one per cell; refuse measurements."""
+    import numpy as np
+
+    found = Cells(path, table).texts(column, _WITHOUT)
+    names = np.unique(found)
+    try:
+        numbers = names.astype(float)
+    except ValueError:
+        return found
+    if len(names) > _MOST_NUMBERS and (numbers != np.round(numbers)).any():
+        raise InputError(
+            f"{path}: the column {column!r} holds {len(names)} different numbers, such as {names[0]}: name a column of "
+            "classes, or sort the numbers into a few classes first"
+        )
+    return found
 
 
-def _sets(cells: list[str], separator: str) -> LabelColumns:
+def _sets(cells: list[str], separator: str) -> tuple[list[str], np.ndarray]:
+    """Return the different labels, sorted, and which cell has which."""
     import numpy as np
 
     sets = [{part.strip() for part in cell.split(separator)} - {""} for cell in cells]
@@ -126,4 +149,4 @@ def _sets(cells: list[str], separator: str) -> LabelColumns:
     flags = np.zeros((len(sets), len(names)), dtype=bool)
     for row, labels in enumerate(sets):
         flags[row, [at[name] for name in labels]] = True
-    return LabelColumns(names, flags, False)
+    return names, flags

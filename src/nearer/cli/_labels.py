@@ -16,6 +16,8 @@ from nearer.cli._own_fits import (
     certificate_line,
     facts_of_result,
     learn,
+    remember_columns,
+    remembered_columns,
     rows_of_parts,
     save_and_show,
     time_line,
@@ -66,6 +68,9 @@ def fit(context: typer.Context, out: Path) -> None:
         ["X", "y"],
         estimator.max_seconds,
     )
+    remember_columns(estimator, labels.columns)
+    if labels.separator is not None:
+        estimator.label_separator_ = labels.separator
     save_and_show(context, estimator, out, about)
 
 
@@ -108,13 +113,16 @@ def _read(
 
     def as_text(header: list[str]) -> list[str]:
         columns = _label_columns(path, header, given, model)
-        labels = columns if _are_texts(columns, given, model) else []
+        labels = columns if _are_texts(columns, model) else []
         return [*labels, *(header[:1] if beside is not None else ()), *columns_behind(known or ())]
 
     table = read_rows(path, as_text)
     columns = _label_columns(path, table.column_names, given, model)
-    if _are_texts(columns, given, model):
-        labels = texts_of(path, table, columns[0], given["separator"])
+    if _are_texts(columns, model):
+        separator = given["separator"]
+        if separator is None and given["labels"] is None:
+            separator = getattr(model, "label_separator_", None)
+        labels = texts_of(path, table, columns[0], separator)
     elif given["separator"] is not None:
         raise InputError(
             f"--separator is for one column with several labels per cell, but there are {len(columns)} columns of "
@@ -137,12 +145,12 @@ def _ignored(path: Path, header: list[str], given: dict[str, Any]) -> list[str]:
     return [] if given["ignore"] is None else named_columns(path, header, given["ignore"], "--ignore")
 
 
-def _are_texts(columns: list[str], given: dict[str, Any], model: CoEmbeddingClassifier | None) -> bool:
+def _are_texts(columns: list[str], model: CoEmbeddingClassifier | None) -> bool:
     """Return whether labels are texts of one column: one that was named, or the only one next to names of objects."""
     if len(columns) != 1:
         return False
     flag = model is not None and not model.single_ and columns[0] in map(str, model.classes_)
-    return not flag and (given["labels"] is not None or model is None)
+    return not flag
 
 
 def _label_columns(
@@ -152,6 +160,9 @@ def _label_columns(
         return named_columns(path, header, given["labels"], "--labels")
     if model is None and given["features"] is not None:
         return header[1:]  # after the names of objects, whose features are in the other file
+    known = remembered_columns(model)
+    if known and set(known) <= set(header):
+        return known
     classes = () if model is None or model.single_ else tuple(str(name) for name in model.classes_)
     if not classes or not set(classes) <= set(header):
         raise InputError(

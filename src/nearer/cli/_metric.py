@@ -21,6 +21,8 @@ from nearer.cli._own_fits import (
     certificate_line,
     facts_of_result,
     learn,
+    remember_columns,
+    remembered_columns,
     rows_of_parts,
     save_and_show,
     time_line,
@@ -54,11 +56,14 @@ class Known:
         Labels, or answers about the rows.
     n_dropped : int
         Rows of answers that were left out.
+    column : str, optional
+        The column of labels.
     """
 
     X: pa.Table
     y: np.ndarray | Comparisons
     n_dropped: int = 0
+    column: str | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -112,6 +117,8 @@ def fit(context: typer.Context, out: Path) -> None:
         return facts, _lines(facts, estimator, known)
 
     learn(estimator, lambda: estimator.fit(train.X, train.y), path, ["X", "y"], estimator.max_seconds)
+    if known.column is not None:
+        remember_columns(estimator, [known.column])
     save_and_show(context, estimator, out, about)
 
 
@@ -148,6 +155,8 @@ def predict(context: typer.Context, model: MetricLearner) -> None:
 def _read(context: typer.Context, path: Path, model: MetricLearner | None = None) -> Known:
     """Return what a file says, with the features of the rows; those that a model knows if there is one."""
     given = context.params
+    if model is not None and given["features"] is None and given["labels"] is None:
+        given = {**given, "labels": ",".join(remembered_columns(model)) or None}
     if (given["features"] is None) == (given["labels"] is None):
         raise InputError(
             f"{path}: give --labels with the column of labels if these are rows of features, or --features with a file "
@@ -183,7 +192,7 @@ def _labelled(given: dict[str, Any], path: Path, like: tuple[str, ...] | None) -
     others = [] if ignored is None else named_columns(path, table.column_names, ignored, "--ignore")
     left = [name for name in table.column_names if name not in (column, *others)]
     labels = one_per_row(path, table, column)
-    return Known(features_of(path, table, left, like).frame(), labels)
+    return Known(features_of(path, table, left, like).frame(), labels, column=column)
 
 
 def _score(model: MetricLearner, known: Known, path: Path) -> float:

@@ -78,11 +78,18 @@ def learn(
 def save_and_show(
     context: typer.Context, estimator: Any, out: Path, about: Callable[[], tuple[Facts, Lines]]
 ) -> None:
-    """Save a model, then print the facts about it; ctrl-C ends this, and a sentence says what was written."""
+    """Save a model, then print the facts about it; ctrl-C ends this, and a sentence says what was written.
+
+    A model of which ctrl-C was pressed before the fit to all rows began, as in trials of beta, is not worth keeping.
+    """
     from nearer.saving import save
 
-    save(estimator, out)
     interrupted = estimator.result_.stop_reason == "interrupted"
+    stage = estimator.result_.details.get("stopped_while")
+    if interrupted and stage is not None:
+        complain(f"interrupted while {stage}, nothing was written")
+        raise typer.Exit(INTERRUPTED)
+    save(estimator, out)
     holds = "the best model so far" if interrupted else "the model"
     try:
         facts, lines = about()
@@ -93,6 +100,18 @@ def save_and_show(
     if interrupted:
         complain(f"interrupted, {holds} was written to {out}")
         raise typer.Exit(INTERRUPTED)
+
+
+def remember_columns(estimator: Any, columns: list[str]) -> None:
+    """Note in a model which columns of a file held the labels, for `nearer evaluate`."""
+    import numpy as np
+
+    estimator.label_columns_ = np.array(columns)
+
+
+def remembered_columns(model: Any) -> list[str]:
+    """Return the columns that held the labels, if the model knows."""
+    return [str(name) for name in getattr(model, "label_columns_", ())]
 
 
 def facts_of_result(estimator: Any) -> Facts:

@@ -40,6 +40,11 @@ def read_pairs(path: Path, given: dict[str, Any], **about: Any) -> Interactions:
         **{**about, **{name: value for name, value in chosen.items() if value is not None}},
     )
     if not len(pairs):
+        if given["at_least"] is not None:
+            raise InputError(
+                f"{path}: no pairs are left with --at-least {given['at_least']:g}: give a smaller number, or name the "
+                "column of weights with --weight"
+            )
         raise InputError(f"{path}: no pairs are left: check what was left out")
     return pairs
 

@@ -11,6 +11,7 @@ from nearer._utils.text import counted
 from nearer.cli._loading import load_for
 from nearer.cli._options import AsJson, ModelFile
 from nearer.cli._output import check_outputs, show
+from nearer.errors import InputError
 
 
 def export(
@@ -26,7 +27,10 @@ def export(
     """Write the embeddings of towers to a file."""
     check_outputs([out], inputs=[model])
     towers, _ = load_for(model, "export")
-    towers.export(out)
+    try:
+        towers.export(out)
+    except InputError as error:
+        raise error.but(parameter=None).within(out) from None
     facts = {"out": out, "n_left": len(towers.left_embedding_), "n_right": len(towers.right_embedding_)}
     size = counted(towers.left_embedding_.shape[1], "column")
     line = f"{out} ({facts['n_left']:,} left, {facts['n_right']:,} right, {size})"

@@ -11,7 +11,7 @@ import typer
 
 from nearer._utils.text import counted
 from nearer.cli._loading import about_model, drawn_map, load_for, object_names
-from nearer.cli._options import AsJson, Force, ModelFile, own_command
+from nearer.cli._options import AsJson, Force, ModelFile
 from nearer.cli._output import check_outputs, check_picture, complain, output_file, show, write_all
 from nearer.errors import InputError
 
@@ -30,7 +30,6 @@ class What(StrEnum):
 
 
 def plot(
-    context: typer.Context,
     model: ModelFile,
     out: Annotated[
         Path | None,
@@ -54,7 +53,7 @@ def plot(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a saved model: the labelled map, the objective over time, or the step sizes."""
+    """Draw a saved model: the map or the space of labels, tags or links, the objective over time, or the step sizes."""
     out = output_file(out, "map.png", force=force)
     check_outputs([out], inputs=[model] if labels is None else [model, labels])
     check_picture(out)
@@ -63,16 +62,18 @@ def plot(
     if dim is not None and what is not What.map:
         raise InputError("--dim is about the map: leave out --what, or leave out --dim")
     estimator, row = load_for(model, "plot")
-    own = own_command(row, "plot")
-    if own is not None:
-        own(context, estimator)
-        return
-    _check_drawable(estimator, model, what, dim)
-    figure = (
-        _drawn_map(estimator, dim or 2, labels, title)
-        if what is What.map
-        else _drawn_course(estimator, what, title)
-    )
+    if row.cli is None:
+        _check_drawable(estimator, model, what, dim)
+    else:
+        _check_space(model, what, dim, labels)
+    if what is not What.map:
+        figure = _drawn_course(estimator, what, title)
+    elif row.cli is None:
+        figure = _drawn_map(estimator, dim or 2, labels, title)
+    else:
+        from nearer.plotting import plot_coembedding
+
+        figure = plot_coembedding(estimator, title=title)
     with warnings.catch_warnings(record=True) as caught:
         warnings.filterwarnings("always", message="Glyph .* missing from", category=UserWarning)
         write_all({out: lambda path: figure.savefig(path, dpi=dpi)})
@@ -80,7 +81,9 @@ def plot(
         complain(
             f"{out}: no installed font has all letters of the names: use a report, which any browser shows"
         )
-    facts = {"out": out, "what": what.value, "n_objects": about_model(estimator)["n_objects"]}
+    facts = {"out": out, "what": what.value}
+    if row.cli is None:
+        facts["n_objects"] = about_model(estimator)["n_objects"]
     show(facts, [("picture", str(out))], as_json=as_json)
 
 
@@ -97,6 +100,17 @@ def _check_drawable(estimator: Model, path: Path, what: What, dim: int | None) -
         raise InputError(
             f"{path}: --dim is for kernels, and this embedding has {counted(p, 'dimension')}: leave it out"
         )
+
+
+def _check_space(path: Path, what: What, dim: int | None, labels: Path | None) -> None:
+    """Refuse what is about maps of one kind of objects, for a model of labels, tags or links."""
+    if what is What.steps:
+        raise InputError(
+            f"{path}: this model has no step sizes to draw: leave out --what, or give --what objective"
+        )
+    for option, given in (("--dim", dim), ("--labels", labels)):
+        if given is not None:
+            raise InputError(f"{path}: {option} is for maps of comparisons: leave it out")
 
 
 def _drawn_map(estimator: Model, dim: int, labels: Path | None, title: str | None) -> Figure:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from nearer._utils.runtime import polling
 from nearer.coembedding.terms import Terms
 from nearer.solvers import ILA, Run
 from nearer.solvers.certificate import strongest_penalty
 from nearer.solvers.path import LEAST_COMPARISONS, Choice, StopRule, Trials
+from nearer.solvers.run import Stop
 
 #: factor between two strengths of the path, and the most of them; the path starts where only C = 0 is left
 _FACTOR, _MOST = 0.4, 14
@@ -33,15 +35,23 @@ def choose_beta(
 ) -> Choice:
     """Return the strength with the best held-out score on a path, within half of the budget.
 
-    With `beta`, this is the only strength: the choice then holds what is fitted and held out with it.
+    With `beta`, this is the only strength: the choice then holds what is fitted and held out with it. If the run ends
+    before there is any strength to try, the choice is a 1 that was not chosen, and says why it stopped.
     """
     start = np.zeros((terms.objective(loss, 1.0).shape[0], 1))
-    strengths = _strengths(terms, loss, rng) if beta is None else [beta]
+    stage = "choosing beta" if beta is None else "holding rows out"
+    run.enter(stage)
+    try:
+        with polling(run.poll):
+            strengths = _strengths(terms, loss, rng) if beta is None else [beta]
+    except (Stop, KeyboardInterrupt) as reason:
+        why = str(reason) if isinstance(reason, Stop) else "interrupted"
+        return Choice(loss, 1.0, start, seconds=run.seconds, evaluations=run.evaluations, stopped=why)
     default = Choice(loss, strengths[min(_DEFAULT, len(strengths)) - 1], start)
     splits = _splits(terms, n_folds, rng)
     if not splits:
         return default
-    run.enter("choosing beta" if beta is None else "holding rows out", len(strengths) * len(splits))
+    run.enter(stage, len(strengths) * len(splits))
     trials = Trials(
         run,
         rng,

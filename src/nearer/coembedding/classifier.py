@@ -113,6 +113,10 @@ class CoEmbeddingClassifier(LabelModel):
         chosen, and whether decisions were found on rows "held out" or "learned from".
     n_features_in_ : int
         Number of features.
+    label_columns_ : array of str
+        Columns of the file that `nearer fit` found the labels in; absent after a fit to arrays.
+    label_separator_ : str
+        What stood between the labels of a cell, if `nearer fit` found them in one column.
 
     Examples
     --------
@@ -162,6 +166,8 @@ class CoEmbeddingClassifier(LabelModel):
             "result_": Part(Result),
             "n_features_in_": Size("p"),
             "feature_names_in_": MayLack(Strings("p")),
+            "label_columns_": MayLack(Strings("columns")),
+            "label_separator_": MayLack(Text()),
         },
     )
 
@@ -213,6 +219,8 @@ class CoEmbeddingClassifier(LabelModel):
             predicted too.
         """
         self._check_settings()
+        for name in ("label_columns_", "label_separator_"):
+            self.__dict__.pop(name, None)
         rows = checked_rows(self, X, reset=True)
         check_sizes(rows)
         labels = read_labels(y, rows.shape[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,12 +10,16 @@ from typing import Any
 import numpy as np
 
 from nearer._fitting import no_run, watched
+from nearer._utils.text import warn
 from nearer._utils.validation import positive, whole
 from nearer.coembedding.choosing import N_FOLDS, choose_beta
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
 from nearer.solvers import ILA, Budget, Result, Run, minimise
 from nearer.solvers.path import Choice
+
+#: reasons that may end a fit before it has learned anything
+_CUT_SHORT = ("interrupted", "callback", "seconds", "evaluations")
 
 
 def check_fit_settings(estimator: Any) -> None:
@@ -71,7 +76,12 @@ def fit_factor(
         choice = _choose(estimator, found, loss, run, rng, n_folds)
         Q, result = _minimise(_solver(estimator), found.objective(loss, choice.strength), choice, run, rng)
         finish(result)
-    details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice)}
+    details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice, run)}
+    if "stopped_while" in details and result.stop_reason in ("seconds", "evaluations"):
+        warn(
+            f"max_{result.stop_reason} ended the fit while {details['stopped_while']}, so nothing was learned: allow "
+            "more"
+        )
     return Q, choice, replace(result, details=details)
 
 
@@ -89,7 +99,10 @@ def _minimise(
     solver: ILA, objective: Any, choice: Choice, run: Run, rng: np.random.Generator
 ) -> tuple[np.ndarray, Result]:
     if choice.stopped:
-        return choice.points, no_run(run, objective, choice.points, choice.stopped)
+        value = (
+            None if choice.errors else math.nan
+        )  # a pass over all terms, for a model that has learned nothing
+        return choice.points, no_run(run, objective, choice.points, choice.stopped, value)
     run.enter("fitting", 1)
     try:
         return minimise(solver, objective, choice.points, run=run, rng=rng)
@@ -105,15 +118,18 @@ def _budget(estimator: Any) -> Budget:
     return Budget(estimator.max_epochs, estimator.max_evaluations, estimator.max_seconds, estimator.tol)
 
 
-def _details(result: Result, choice: Choice) -> dict[str, Any]:
+def _details(result: Result, choice: Choice, run: Run) -> dict[str, Any]:
     details: dict[str, Any] = {"beta": float(choice.strength), **result.details}
     if "lower_bound" in details:
         details["gap"] = max(result.objective - details["lower_bound"], 0.0)
     if choice.stopped:
-        details["stopped_while"] = "choosing beta"
+        details["stopped_while"] = run.stage
+    elif result.stop_reason in _CUT_SHORT and not result.n_epochs:
+        details["stopped_while"] = "looking for the first direction"
     if choice.errors:
         (errors,) = choice.errors.values()
         details["held_out_errors"] = {f"{beta:.4g}": error for beta, error in sorted(errors.items())}
+    if choice.errors or choice.stopped:
         details["choice_seconds"] = choice.seconds
         details["choice_evaluations"] = choice.evaluations
     return details

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nearer.errors import InputError, Suggestion
+from nearer._utils.text import warn
+from nearer.errors import InputError, InputWarning, Suggestion
 from nearer.interactions.named import NamedPairs, as_pairs
 
 GRAPHS = ("bipartite", "undirected", "directed")
@@ -150,6 +151,14 @@ def _within_one_set(R: Any, graph: str) -> NamedPairs:
             parameter="R",
         )
     if rows is not None and columns is not None:
+        if not set(rows) & set(columns):
+            problem = f"rows and columns share no name, but graph={graph!r} takes both for the same objects"
+            warn(
+                InputWarning(
+                    problem,
+                    [Suggestion("graph", "bipartite", "if they are two sets, such as users and items")],
+                )
+            )
         names = rows if rows == columns else tuple(sorted({*rows, *columns}))
         return NamedPairs(found.matched((names, names), (len(names),) * 2), (names, names))
     if sparse.issparse(R) and n != m:

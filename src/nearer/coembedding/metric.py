@@ -99,6 +99,8 @@ class MetricLearner(MetricModel):
         `eigenvalue`, `slack`, `gap`, `rank` and what "auto" chose.
     n_features_in_ : int
         Number of features.
+    label_columns_ : array of str
+        Columns of the file that `nearer fit` found the labels in; absent after a fit to arrays.
 
     Examples
     --------
@@ -142,6 +144,7 @@ class MetricLearner(MetricModel):
             "result_": Part(Result),
             "n_features_in_": Size("d"),
             "feature_names_in_": MayLack(Strings("d")),
+            "label_columns_": MayLack(Strings("columns")),
         },
     )
 
@@ -195,6 +198,7 @@ class MetricLearner(MetricModel):
             - target similarities (n, n): x C x'ᵀ should be equal to them.
         """
         self._check_settings()
+        self.__dict__.pop("label_columns_", None)
         rows, task = read(self, X, y, reset=True)
         check_not_constant(rows)
         loss, rng = self._loss(task), generator(self.random_state)

@@ -79,7 +79,9 @@ def checked_codes(
         shown = cells(row)
         weight = None if row_weights is None else row_weights[row]
         named = any(isinstance(cell, str) for cell in shown)
-        return describe(shown, codes[row].tolist(), limit, named, weight, first_index=first_index or 0)
+        return describe(
+            shown, codes[row].tolist(), limit, named, weight, first_index=first_index or 0, names=names
+        )
 
     validator = RowValidator(limit, invalid)
     content = Content(

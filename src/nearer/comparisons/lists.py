@@ -18,6 +18,7 @@ from nearer.comparisons.validation import (
     check_names,
     fault_error,
     is_missing,
+    not_named,
     row_place,
 )
 from nearer.errors import InputError
@@ -120,17 +121,15 @@ def encoded(
         for array, numbers, row_of in zip(arrays, codes, owners, strict=True):
             if (numbers == UNREADABLE).any():
                 at = int(np.argmax(numbers == UNREADABLE))
-                raise fault_error(row_place(row_of(at)), _unreadable(array[at]), 1, len(probes))
+                raise fault_error(row_place(row_of(at)), _unreadable(array[at], names), 1, len(probes))
     return codes, names
 
 
-def _unreadable(cell: Any) -> Fault:
+def _unreadable(cell: Any, names: tuple[str, ...] | None) -> Fault:
     cell = cell.item() if isinstance(cell, np.generic) else cell
     if is_missing(cell):
         return Fault(f"{cell!r} is not an object (nor are NA, nan, null and None)", remedy=(NAMES,))
-    return Fault(
-        f"{cell!r} is not " + ("one of the names given" if isinstance(cell, str) else "a whole number")
-    )
+    return Fault(not_named(cell, names) if isinstance(cell, str) else f"{cell!r} is not a whole number")
 
 
 def picked_of(shown: np.ndarray, offered: Lists, picks: np.ndarray, picked: Lists) -> np.ndarray:

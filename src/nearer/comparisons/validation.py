@@ -20,6 +20,7 @@ MISSING = frozenset(("", "NA", "<NA>", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL
 
 
 _LONGEST = 120  # letters of a cell in a sentence
+_SHOWN = 5  # names in a sentence
 UNKEPT = "a NUL or half a character, which files cannot keep"
 
 
@@ -157,6 +158,7 @@ def describe(
     *,
     columns: Sequence[str] | None = None,
     first_index: int = 0,
+    names: Sequence[str] | None = None,
 ) -> Fault:
     """Say what is wrong with one row; `codes` count from 0, cells from `first_index`."""
     limit = MOST_OBJECTS if n_objects is None else n_objects
@@ -170,8 +172,7 @@ def describe(
         if code == UNREADABLE and isinstance(cell, str) and cannot_be_kept(cell):
             return Fault(f"the name {_shortened(repr(cell))} holds {UNKEPT}", column)
         if code == UNREADABLE:
-            unknown = f"{_shortened(repr(cell))} is not one of the names given"
-            return Fault(unknown if named else no_index(cell), column)
+            return Fault(not_named(cell, names) if named else no_index(cell), column)
         if code < 0 and first_index:
             return Fault(
                 f"{shown} holds the index {code + first_index}, which is below the first, {first_index}"
@@ -204,6 +205,18 @@ def no_index(cell: Any) -> str:
         is_whole = False
     why = "out of range for the index of an object" if is_whole else "not a whole number"
     return f"{_shortened(repr(cell))} is {why}"
+
+
+def not_named(cell: object, names: Sequence[str] | None) -> str:
+    """Say that a cell is none of the names given, and which these are.
+
+    >>> not_named("tee", ["tea", "milk"])
+    "'tee' is not one of the names given ('tea', 'milk')"
+    """
+    known = list(names or ())
+    listed = ", ".join(_shortened(repr(name)) for name in known[:_SHOWN])
+    more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
+    return f"{_shortened(repr(cell))} is not one of the names given" + (f" ({listed}{more})" if known else "")
 
 
 def _shortened(text: str) -> str:

@@ -19,6 +19,7 @@ from nearer.comparisons.validation import (
     check_names,
     is_missing,
     no_index,
+    not_named,
     row_place,
 )
 from nearer.errors import InputError, Place, Suggestion
@@ -132,20 +133,27 @@ def codes_of_side(
     if bad.any():
         row = int(np.argmax(bad))
         cell = cells[row].item() if isinstance(cells[row], np.generic) else cells[row]
-        raise fault_of(cell, int(codes[row]), size, side, row_place(row), int(np.count_nonzero(bad)))
+        raise fault_of(cell, int(codes[row]), size, known, side, row_place(row), int(np.count_nonzero(bad)))
     return codes, known
 
 
 def fault_of(
-    cell: Any, code: int, size: int | None, side: str, place: Place, n_bad: int, offers: tuple[Any, ...] = ()
+    cell: Any,
+    code: int,
+    size: int | None,
+    names: tuple[str, ...] | None,
+    side: str,
+    place: Place,
+    n_bad: int,
+    offers: tuple[Any, ...] = (),
 ) -> InputError:
     """Return the error about a cell that is neither an index nor a name."""
     limit = MOST_OBJECTS if size is None else size
     remedy: list[Any] = ["correct this row"]
     if is_missing(cell):
         problem = "the cell is empty (NA, nan, null and None count as empty)"
-    elif code == UNREADABLE and isinstance(cell, str) and size is not None:
-        problem = f"{cell!r} is not one of the names given"
+    elif code == UNREADABLE and isinstance(cell, str) and names is not None:
+        problem = not_named(cell, names)
     elif code == UNREADABLE:
         problem = no_index(cell)
     elif code < 0:

@@ -13,7 +13,7 @@ from nearer._utils.text import warn
 from nearer.comparisons.arrays import name_codes
 from nearer.comparisons.files.cells import Growing, Numbers, ObjectColumns
 from nearer.comparisons.files.named_columns import TableLayout
-from nearer.comparisons.validation import MOST_OBJECTS, UNREADABLE
+from nearer.comparisons.validation import MOST_OBJECTS, UNREADABLE, not_named
 from nearer.errors import InputError, InputWarning, Place, Suggestion
 from nearer.interactions.arrays import fault_of, size_given, size_of
 from nearer.interactions.columns import PairLayout
@@ -58,9 +58,8 @@ class _Side:
     def fault(self, cell: Any, code: int, place: Place, n_bad: int) -> InputError:
         """Return the error about a cell."""
         known = self.limit if self.numeric or self.names is not None else None
-        return fault_of(
-            cell, code, known, self.side, place, n_bad, (_AS_NAMES, _DROP) if self.numeric else (_DROP,)
-        )
+        offers = (_AS_NAMES, _DROP) if self.numeric else (_DROP,)
+        return fault_of(cell, code, known, self.names, self.side, place, n_bad, offers)
 
     def finish(self) -> tuple[np.ndarray, tuple[str, ...] | None]:
         """Return codes and names."""
@@ -211,9 +210,7 @@ class RowAssembler(ABC):
                 row = int(np.argmin(found))
                 place = replace(self._place_of_kept(row), column=self.layout.column(side.side))
                 number = side.rows.finish()[row]
-                raise InputError(
-                    f"{str(number)!r} is not one of the names given", "correct this row", place=place
-                )
+                raise InputError(not_named(str(number), side.names), "correct this row", place=place)
 
     def _size(self, side: _Side, codes: np.ndarray, names: tuple[str, ...] | None) -> int:
         try:

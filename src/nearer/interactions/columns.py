@@ -103,7 +103,8 @@ def by_position(width: int, place: Place | None) -> PairLayout:
             place=place,
         )
     raise InputError(
-        f"{width} columns without names: only two would be a left and a right object (positions count from 0)",
+        f"there are {width} columns and no names of columns, so which are the left and the right object is not known "
+        "(positions count from 0)",
         ["name the columns", _both(0, 1), Suggestion("weight", 2, "as well, if that is a weight or rating")],
         place=place,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nearer._utils.text import plain
+from nearer._utils.text import counted, plain
 from nearer.comparisons.files.kinds import Columns
 from nearer.comparisons.files.named_columns import NamedColumns, TableLayout, is_numbered, listed
 from nearer.comparisons.validation import Invalid
@@ -65,7 +65,7 @@ def post_layout(header: Sequence[object], columns: Columns | None, place: Place 
     {'user': 0, 'item': 1, 'tag': 2}
     """
     if columns is None and (is_numbered(header) or len(header) < 3):
-        return by_position(len(header), place)
+        return by_position(header, place)
     objects = positions_of(header, columns, place)
     return PostLayout(objects, _PostColumns(header, columns or {}, place).find("weight"), tuple(header))
 
@@ -90,12 +90,16 @@ def positions_of(
     return found
 
 
-def by_position(width: int, place: Place | None) -> PostLayout:
-    """Return the layout of a table without names, which has three columns."""
+def by_position(header: Sequence[object], place: Place | None) -> PostLayout:
+    """Return the layout of a table without names, which has three columns; refuse one with other numbers of them."""
+    width, are = len(header), "is" if len(header) == 1 else "are"
     if width == 3:
         return PostLayout((0, 1, 2))
+    found = f"there {are} {counted(width, 'column')}, but a row has three: user, item and tag"
+    if not is_numbered(header):
+        found = f"there {are} only {listed(header)}, but a row has three cells: user, item and tag"
     raise InputError(
-        f"there are {width} columns without names, but a row has three: user, item and tag",
+        found,
         "name the columns" if width > 3 else "separate the cells by single tabs, commas or semicolons",
         place=place,
     )
@@ -160,7 +164,7 @@ class WantedPosts(WantedRows):
 
     def positional(self, rows: Iterable[Sequence[Any]], width: int, place: Place | None) -> PostLayout:
         """Return the layout of a table without names."""
-        return by_position(width, place)
+        return by_position(range(width), place)
 
     def may_be_row(self, cells: Sequence[str]) -> bool:
         """Return whether a line with unknown names may be a row itself."""

@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from nearer._compiled import label_loop_for
+from nearer._utils.runtime import heed
 from nearer.errors import InputError
 from nearer.losses.label_sets import LabelSetLoss
 from nearer.objectives.base import Plane, Product, WithFactors, members
@@ -150,12 +151,13 @@ class AffinityObjective:
         by_label = np.zeros_like(V)
         sums = np.zeros(len(V))
         for block in self._blocks:
+            heed()
             points = block.X @ X[: self.n_features]
             value, slopes = self._slopes(block, affinities_of(points, V, self.parts, self.threshold))
             loss += value
             sums += slopes.sum(axis=0)
             by_label += slopes.T @ points
-            of_features += block.XT @ (2 * (slopes @ V))
+            of_features[block.columns] += block.XT @ (2 * (slopes @ V))
         by_label -= self.parts * sums[:, None] * V
         gradient[self.n_features :] += 2 * self._of_labels(by_label)
         return loss + penalty, gradient
@@ -188,6 +190,7 @@ class AffinityObjective:
                 self.trace_penalty * number for number in (a * traces[0] + b * traces[1], *traces)
             )
             for block, look, look_at_new in looks:
+                heed()
                 own, new = look(), look_at_new()
                 slopes = a * own + b * new
                 value += block.replace_by_slopes(slopes)
@@ -217,9 +220,11 @@ class AffinityObjective:
         if self._by_features(Q.shape[1]):
             table = W @ (2 * V.T)
             for block in self._blocks:
+                heed()
                 yield block, partial(_affinities_by_table, block.X, table, V, self.parts, self.threshold)
         else:
             for block in self._blocks:
+                heed()
                 yield block, partial(affinities_of, block.X @ W, V, self.parts, self.threshold)
 
     def _gradient_parts(self, X: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -229,7 +234,7 @@ class AffinityObjective:
         for block, look in self._looks(X):
             value, slopes = self._slopes(block, look())
             loss += value
-            across += block.XT @ slopes
+            across[block.columns] += block.XT @ slopes
             sums += slopes.sum(axis=0)
         return loss, across, self.parts * sums
 
@@ -288,7 +293,9 @@ class _Block:
     """Some rows, their labels and their shares of the mean."""
 
     def __init__(self, X: Any, labels: Any, shares: np.ndarray, loop: Callable[..., float]):
-        self.X, self.XT = X, X.T
+        #: the features that occur in the block, and their transpose; of thousands of ids, a few
+        self.columns: Any = np.unique(X.indices) if sparse.issparse(X) else slice(None)
+        self.X, self.XT = X, X[:, self.columns].T
         #: return the loss of the rows, and put its derivatives in place of the affinities
         self.replace_by_slopes: Callable[[np.ndarray], float] = partial(
             loop, labels.indptr, labels.indices, shares

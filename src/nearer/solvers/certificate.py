@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nearer._utils.runtime import threads_for
+from nearer._utils.runtime import heed, threads_for
 from nearer.objectives.base import Product, WithFactors
 from nearer.solvers.spectrum import lanczos_is_quicker
 
@@ -160,6 +160,7 @@ class _Complement:
 
     def times(self, V: np.ndarray) -> np.ndarray:
         """Return the product of beta * I - S in the complement, and of 0 in the span of Q, with vectors."""
+        heed()  # Lanczos asks for hundreds
         V = self.out(V)
         return self.beta * V - self.out(self.gradient(V))
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
+from nearer._utils.runtime import polling
 from nearer._utils.validation import whole
 from nearer.errors import InputError
 from nearer.objectives.base import Rescaled, WithFactors, members
@@ -42,6 +45,8 @@ class ILA(Solver[WithFactors]):
     best a C + b U Uᵀ, appends the columns to Q, descends over Q, and removes columns that have vanished. A round is
     an epoch. The history has columns "rank", "eigenvalue" (the largest of minus the gradient) and "gap": an upper
     bound on the distance of the objective from the global minimum, which ends the run below `tol` times the objective.
+    If a round is cut short by ctrl-C or the budget, its last two are NaN; "lower_bound" in the details then is that of
+    the rounds before, and is missing if there was none.
 
     Parameters
     ----------
@@ -102,7 +107,7 @@ class _Growth:
         self.solver, self.objective, self.rng, self.run = solver, objective, rng, run
         self.most = min(len(x), solver.max_rank or len(x))
         self.Q = principal(x)[:, : self.most]
-        self.value = objective.value(self.Q)
+        self.value = math.nan
         self.count, self.still, self.bound = 1, 0, least_loss(objective)
         #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
         self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
@@ -110,9 +115,10 @@ class _Growth:
     def round(self) -> bool:
         """Grow, descend and prune once; return False if there is no progress left to make."""
         before, directions = self.value, self.certificate.directions
-        weight = self._append(directions) if directions.shape[1] else 0.0
-        self._descend()
-        self._prune(before)
+        with self._recorded():
+            weight = self._append(directions) if directions.shape[1] else 0.0
+            self._descend()
+            self._prune(before)
         self._settle(before, directions.shape[1])
         if self.solver.growth == "exponential" and directions.shape[1]:
             self.count = min(2 * directions.shape[1], len(self.Q))
@@ -122,7 +128,10 @@ class _Growth:
     def record(self, weight: float) -> None:
         """Certify the factor and report to the run, which may end."""
         room = self.most - self.Q.shape[1]
-        self.certificate = found = self._certified(min(self.count, room))
+        with self._recorded():
+            if math.isnan(self.value):
+                self.value = self.objective.value(self.Q)
+            self.certificate = found = self._certified(min(self.count, room))
         self.bound = max(self.bound, self.value - found.gap)
         gap = max(self.value - self.bound, 0.0)
         # the gap is of the order of the slopes, what is left to descend of that of their squares
@@ -139,12 +148,29 @@ class _Growth:
         self.run.count(self.objective.n_terms)
         return certify(self.objective, self.Q, self.value, most, self.rng, accuracy)
 
+    @contextmanager
+    def _recorded(self) -> Iterator[None]:
+        """Record what an unfinished round has reached, without a certificate, if the run ends within."""
+        try:
+            with polling(self.run.poll):
+                yield
+        except (Stop, KeyboardInterrupt) as reason:
+            if not isinstance(reason, Stop):
+                self.run.end("interrupted")
+            for name in ("eigenvalue", "slack"):  # of another factor
+                self.run.details.pop(name, None)
+            rank = self.Q.shape[1]
+            self.run.note(rank=rank)
+            self.run.record(_shown(self.Q), self.value, math.nan, rank=rank)
+            raise
+
     def _append(self, U: np.ndarray) -> float:
         """Append new columns with the best weights of old and new; return the weight of the new ones."""
         plane = self.objective.plane(self.Q, U)
         traces = float(np.vdot(self.Q, self.Q)), float(U.shape[1])
 
         def counted(a: float, b: float) -> tuple[float, float, float]:
+            self.run.poll()
             self.run.count(self.objective.n_terms)
             return plane(a, b)
 
@@ -162,6 +188,7 @@ class _Growth:
         recent, descent = deque([self.value], maxlen=_WINDOW), self._descent()
 
         def value_and_gradient(W: np.ndarray) -> tuple[float, np.ndarray]:
+            self.run.poll()
             self.run.count(self.objective.n_terms)
             return descent.value_and_gradient(W)
 
@@ -173,14 +200,7 @@ class _Growth:
             self.run.look(self.Q, value, length, rank=self.Q.shape[1])
             return enough
 
-        try:
-            descend(value_and_gradient, descent.start, record, self.solver.memory, _MOST_ITERATIONS)
-        except (Stop, KeyboardInterrupt) as reason:
-            if not isinstance(reason, Stop):
-                self.run.end("interrupted")
-            self.run.note(rank=self.Q.shape[1])
-            self.run.record(self.Q, self.value, math.nan, rank=self.Q.shape[1])
-            raise
+        descend(value_and_gradient, descent.start, record, self.solver.memory, _MOST_ITERATIONS)
 
     def _descent(self) -> Rescaled:
         """Return what to descend over: better coordinates if the objective has any, else the factor itself."""
@@ -201,6 +221,7 @@ class _Growth:
         few = self.Q.shape[1]
         while few > 0 and self.objective.trace_penalty * sizes[few - 1 :].sum() < tol * abs(self.value):
             shorter = self.Q[:, : few - 1]
+            self.run.poll()
             self.run.count(self.objective.n_terms)
             value = self.objective.value(shorter)
             if not value <= allowed:

@@ -46,7 +46,7 @@ class Choice:
     errors, scores : dict
         Held-out error and score per strength, for each loss by its name.
     stopped : str, optional
-        "interrupted" or "callback" if the user ended the trials.
+        "interrupted" or "callback" if the user ended the trials, "seconds" if there was no time for any.
     n_held_out : int
         Held-out comparisons, or other terms, over all splits.
     held_out : list of tuple

@@ -142,7 +142,7 @@ class Result:
     Attributes
     ----------
     objective : float
-        Value at the parameters that were kept (the best seen).
+        Value at the parameters that were kept (the best seen); NaN if the fit was cut short before it was known.
     stop_reason : str
         One of `STOP_REASONS`. "precision" means that rounding errors allow no further progress.
     n_epochs, n_evaluations : int

@@ -39,8 +39,8 @@ class Stop(Exception):  # noqa: N818 - not an error: the ordinary end of a fit
 class Run:
     """Counts evaluations, keeps the history and the best parameters, and ends a solver when it is time.
 
-    Solvers call `count` as they evaluate, `record` after each epoch and, if their epochs are long, `look` in between.
-    Both may raise `Stop`.
+    Solvers call `count` as they evaluate, `record` after each epoch and, if their epochs are long, `look` in between,
+    and `poll` within work that has nothing to show yet. All but the first may raise `Stop`.
 
     Parameters
     ----------
@@ -196,6 +196,13 @@ class Run:
         self._tick()
         asked = None if self._callback is None else self._ask(Lazy(x), value, step, columns)
         self._leave(asked or self._spent())
+
+    def poll(self) -> None:
+        """Raise `Stop` if the time is up or ctrl-C was pressed, in the middle of an eigenproblem for example."""
+        self._tick()
+        most = self.budget.max_seconds
+        late = most is not None and self._seconds - self._before[2] >= most
+        self._leave("seconds" if late else None)
 
     def end(self, reason: str) -> None:
         """Note that the run is over, without raising `Stop`."""

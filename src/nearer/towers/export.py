@@ -10,6 +10,7 @@ import numpy as np
 
 from nearer._utils.files import replacing
 from nearer._utils.optional import optional
+from nearer._utils.text import one_of
 from nearer.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,14 +21,15 @@ def write_embeddings(model: TwoTower, path: str | os.PathLike[str]) -> None:
     """Write both embeddings to .npz or .parquet, or an index of the right ones to .usearch."""
     path = Path(path)
     writers = {".npz": _npz, ".parquet": _parquet, ".usearch": _usearch}
-    if path.suffix not in writers:
-        raise InputError(f"{path} must end with {', '.join(writers)}", parameter="path")
+    ending = path.suffix.lower()
+    if ending not in writers:
+        raise InputError(f"must end with {one_of(list(writers))}, not {path.suffix!r}", parameter="path")
     if not path.parent.is_dir():
         raise InputError(
             f"{path} cannot be written because the folder {path.parent} does not exist: create it"
         )
     with replacing(path) as temporary:
-        writers[path.suffix](model, temporary)
+        writers[ending](model, temporary)
 
 
 def _npz(model: TwoTower, path: Path) -> None:

@@ -24,7 +24,12 @@ from nearer.metrics import mean_precision
 from nearer.solvers import Budget, Run, Solver
 from nearer.solvers.agreement import over_processes
 from nearer.solvers.run import Callback
-from nearer.towers.data import check_learnable, checked_weights, held_out_part
+from nearer.towers.data import (
+    check_learnable,
+    checked_weights,
+    held_out_part,
+    warn_if_below_popularity,
+)
 
 optional_package("torch", "TwoTower", "'nearer[torch]'")
 
@@ -97,7 +102,7 @@ class TwoTower(Recommending, BaseEstimator):
         block by block.
     checkpoint : str, optional
         File to which the state of the fit is written once per minute. A fit with the same settings and data continues
-        from it, and removes it at the end.
+        from it, and removes it at the end; it stays if ctrl-C or a callback ends the fit.
     random_state : int, Generator, RandomState or None
         Source of random draws.
     verbose : bool
@@ -233,6 +238,8 @@ class TwoTower(Recommending, BaseEstimator):
                 data, self._settings(), run, rng, self.checkpoint, group, told_on_stderr if verbose else None
             )
             finish(result)
+        if score is not None and group.is_first and result.stop_reason not in ("interrupted", "callback"):
+            warn_if_below_popularity(score, found[:2], train)
         self.left_embedding_, self.right_embedding_, self.parameters_ = found
         if features[0] is None and self.modules is None:
             answer_by_popularity(self.left_embedding_, np.diff(pairs.matrix.indptr) == 0)

@@ -223,6 +223,7 @@ class Assembler:
             weight=extras.get("weight"),
             columns=self._object_columns(),
             first_index=self.wanted.first_index or 0,
+            names=self.wanted.names,
         )
 
     def _problem(self, role: str, cell: Any, objects: list[Any], unread: bool) -> str | None:

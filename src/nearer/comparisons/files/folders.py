@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearer._utils.group import Group
+from nearer._utils.text import warn
 from nearer.comparisons.files.kinds import Columns, TableKind
-from nearer.comparisons.files.opening import reading
+from nearer.comparisons.files.opening import FORMATS, reading
 from nearer.comparisons.files.parquet import batches, schema_of
-from nearer.errors import InputError, Place
+from nearer.errors import InputError, InputWarning, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_OTHERS = FORMATS.keys() - {".parquet"}
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ def read_folder(folder: Path, wanted: TableKind, columns: Columns | None, group:
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".parquet")
     if not paths:
         raise InputError("there is no parquet file in this folder", place=folder)
+    _warn_of_others(folder)
     table = _table(paths, wanted, columns)
     place = _Places(paths)
     assembler = table.wanted.assembler(
@@ -60,6 +64,16 @@ def read_folder(folder: Path, wanted: TableKind, columns: Columns | None, group:
     if not place.n_rows:
         raise InputError(f"the files hold no {wanted.noun}", place=folder)
     return assembler.finish()
+
+
+def _warn_of_others(folder: Path) -> None:
+    """Say that other tables in the folder are not read."""
+    names = sorted(path.name for path in folder.iterdir() if path.is_file())
+    others = [name for name in names if Path(name.lower().removesuffix(".gz")).suffix in _OTHERS]
+    if others:
+        which = "a file that is" if len(others) == 1 else f"{len(others):,} files that are"
+        problem = f"{which} not parquet, such as {others[0]!r}, will not be read"
+        warn(InputWarning(problem, "write everything as parquet if this should be", place=folder))
 
 
 class _Places:

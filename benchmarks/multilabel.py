@@ -112,7 +112,7 @@ def _ours(given: Problem, seed: int) -> dict[str, Any]:
         found["rank"][criterion] = model.label_embedding_.shape[1]
         found[criterion] = rivals.criteria(given.Y_test, model.predict(given.X_test))[criterion]
         if criterion == "micro-f1":
-            above = model.decision_function(given.X_test) + model.decisions_.threshold
+            above = model.decision_function(given.X_test) + model.decisions_.cuts(seen=True)
             found["zero"] = rivals.criteria(given.Y_test, above > 0)
     return found
 

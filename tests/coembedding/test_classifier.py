@@ -193,7 +193,9 @@ def test_labels_never_seen_are_predicted_from_their_features():
     assert model.score(X[300:], Y[300:, :20]) > 0.9
     assert model.score(X[300:], Y[300:, 20:], label_features=features[20:]) > 0.85
     known = model.decision_function(X, label_features=features[:20]) + model.decisions_.cuts(seen=False)
-    np.testing.assert_allclose(known, model.decision_function(X) + model.decisions_.cuts(seen=True), atol=1e-9)
+    np.testing.assert_allclose(
+        known, model.decision_function(X) + model.decisions_.cuts(seen=True), atol=1e-9
+    )
     assert model.predict_proba(X, label_features=features[20:]).shape == (400, 10)
 
 

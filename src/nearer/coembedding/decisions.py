@@ -96,7 +96,7 @@ def decide(affinities: np.ndarray, labels: Any, threshold: str | float) -> Decis
     odds = np.zeros(len(slopes))
     if threshold != "hamming":
         found = affinities * slopes[:-1] + offsets[:-1]
-        odds[:] = _best_cut(found.ravel(), own.ravel(), "micro-f1")[0]
+        odds[:] = best_cut(found.ravel(), own.ravel(), "micro-f1")[0]
         if threshold == "macro-f1":  # nothing can be expected of a label that no row has
             odds[:-1] = np.where(own.any(axis=0), _odds_for_f1(found), odds[:-1])
     cuts = (odds - offsets) / slopes
@@ -114,9 +114,9 @@ def best_value(affinities: np.ndarray, labels: Any, criterion: str) -> float:
         return float(np.mean(affinities.argmax(axis=1) == labels.indices))
     own = labels.astype(bool).toarray()
     if criterion != "macro-f1":
-        return _best_cut(affinities.ravel(), own.ravel(), criterion)[1]
+        return best_cut(affinities.ravel(), own.ravel(), criterion)[1]
     columns = zip(affinities.T, own.T, strict=True)
-    return float(np.mean([_best_cut(*column, "micro-f1")[1] for column in columns if column[1].any()]))
+    return float(np.mean([best_cut(*column, "micro-f1")[1] for column in columns if column[1].any()]))
 
 
 def temperature(affinities: np.ndarray, labels: Any) -> float:
@@ -138,7 +138,7 @@ def temperature(affinities: np.ndarray, labels: Any) -> float:
     return float(factors[int(np.argmin(losses))])
 
 
-def _best_cut(scores: np.ndarray, own: np.ndarray, criterion: str) -> tuple[float, float]:
+def best_cut(scores: np.ndarray, own: np.ndarray, criterion: str) -> tuple[float, float]:
     """Return the cut with the highest F1, or share of correct decisions, and this value."""
     order = np.argsort(-scores)
     ordered, hits = scores[order], np.append(0, np.cumsum(own[order]))

@@ -19,7 +19,7 @@ _LEAST = 0.1
 #: numbers that the common sigmoid is found from
 _MOST = 50_000
 #: numbers that exist several times while sigmoids are found
-_BLOCK = 2**17
+_BLOCK = 2**15
 _MOST_STEPS, _MOST_HALVINGS, _TOL = 50, 20, 1e-9
 
 

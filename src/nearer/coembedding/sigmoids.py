@@ -8,7 +8,6 @@ penalised by a constant, which counts the less, the more rows there are.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit
 
 from nearer.pairwise.thresholds import Scored, calibrate
 
@@ -34,6 +33,7 @@ def label_sigmoids(affinities: np.ndarray, own: np.ndarray) -> tuple[np.ndarray,
 
     Examples
     --------
+    >>> from scipy.special import expit
     >>> rng = np.random.default_rng(0)
     >>> affinities = rng.normal(size=(2000, 2))
     >>> own = rng.uniform(size=(2000, 2)) < expit(affinities + [1, -1])
@@ -69,15 +69,14 @@ def _deviations(z: np.ndarray, own: np.ndarray) -> np.ndarray:
     """Return a and b (2, m) such that a z + b are the log-odds of each column, by Newton's method for all at once."""
     targets = own.astype(float)
     a, b = np.ones(z.shape[1]), np.zeros(z.shape[1])
-    value = _value(z, targets, a, b)
+    value, guesses = _value(z, targets, a, b)
     for _ in range(_MOST_STEPS):
-        guesses = expit(a * z + b)
         residuals, weights = guesses - targets, guesses * (1 - guesses)
         by_a = np.einsum("ij,ij->j", residuals, z) + _OF_SLOPE * (a - 1)
         by_b = residuals.sum(axis=0) + _OF_OFFSET * b
-        weighted = weights * z
-        aa = np.einsum("ij,ij->j", weighted, z) + _OF_SLOPE
-        ab, bb = weighted.sum(axis=0), weights.sum(axis=0) + _OF_OFFSET
+        ab, bb = np.einsum("ij,ij->j", weights, z), weights.sum(axis=0) + _OF_OFFSET
+        weights *= z
+        aa = np.einsum("ij,ij->j", weights, z) + _OF_SLOPE
         bound = (a <= _LEAST) & (by_a > 0)
         by_a, ab = np.where(bound, 0.0, by_a), np.where(bound, 0.0, ab)
         determinant = aa * bb - ab**2
@@ -85,21 +84,23 @@ def _deviations(z: np.ndarray, own: np.ndarray) -> np.ndarray:
         size = np.ones_like(a)
         for _ in range(_MOST_HALVINGS):
             tried = np.maximum(a - size * step_a, _LEAST), b - size * step_b
-            new = _value(z, targets, *tried)
+            new, guesses = _value(z, targets, *tried)
             worse = new > value
             if not worse.any():
                 break
             size[worse] /= 2
-        better = new <= value
-        a, b = np.where(better, tried[0], a), np.where(better, tried[1], b)
-        gain, value = np.where(better, value - new, 0.0), np.minimum(value, new)
+        a, b = np.where(worse, a, tried[0]), np.where(worse, b, tried[1])
+        gain, value = np.maximum(value - new, 0.0), np.minimum(value, new)
         if gain.max() <= _TOL * len(z):
             break
     return np.stack([a, b])
 
 
-def _value(z: np.ndarray, targets: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the penalised log-loss of every column."""
+def _value(z: np.ndarray, targets: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the penalised log-loss of every column, and the probabilities."""
     odds = a * z + b
+    small = np.exp(-np.abs(odds))
     penalty = _OF_SLOPE * (a - 1) ** 2 + _OF_OFFSET * b**2
-    return np.logaddexp(0, odds).sum(axis=0) - np.einsum("ij,ij->j", targets, odds) + penalty / 2
+    losses = np.maximum(odds, 0).sum(axis=0) + np.log(1 + small).sum(axis=0)
+    guesses = np.where(odds < 0, small, 1.0) / (1 + small)
+    return losses - np.einsum("ij,ij->j", targets, odds) + penalty / 2, guesses

@@ -6,13 +6,15 @@ label are left out of some splits where they are slow. corel5k is cut to its 30 
 Mediamill, which is not to be had. Labels that no training row has are left out. bibtex, with 159 labels, is measured
 for speed and certificate alone; all of delicious, with 983, for memory alone.
 
-- *ours* is `CoEmbeddingClassifier(threshold=...)` with beta="auto": `beta` and the cut are chosen on five folds of the
-  training rows, for the criterion that is reported. "cut at 0" chooses `beta` for micro-F1 and cuts at the threshold
-  point.
+- *ours* is `CoEmbeddingClassifier(threshold=...)`. `beta` is chosen on five folds of the training rows by the log-loss
+  of calibrated probabilities, so it is the same for all criteria and chosen once. Cuts are validated on the same folds,
+  for the criterion that is reported. "cut at 0" cuts at the threshold point.
 - Rivals: BR is one classifier per label, CC a chain of them, CLR calibrated label ranking; LOG is logistic regression
   and SVM a linear SVM, both with scikit-learn's defaults. Columns are standardised if that validates better. Validated
-  cuts are chosen on five folds by the same code as ours, for every criterion; "macro-f1" has one per label that is not
-  too rare. CLR, with a classifier for every two labels, is left out above 50 labels, and CC above 200.
+  cuts are chosen on five folds by the same code as ours: scores become probabilities by a sigmoid per label, which are
+  cut where micro-F1 is highest, at one half for the Hamming score, and where the expected F1 of each label is highest
+  for macro-F1. Plain cuts are of the scores themselves. CLR, with a classifier for every two labels, is left out above
+  50 labels, and CC above 200.
 - *paper* is the column ILA of the paper, on splits of its own.
 
 Numbers are percent: Hamming score, micro-F1, macro-F1. Seconds are CPU time of one thread; other programs ran on the
@@ -104,15 +106,17 @@ def _wanted(cell: Cell, n_labels: int, settings: dict[str, Any]) -> list[str]:
 
 def _ours(given: Problem, seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {"beta": {}, "seconds": {}, "rank": {}}
-    for criterion in ("hamming", "micro-f1", "macro-f1"):
+    beta: float | str = "auto"
+    for criterion in ("micro-f1", "hamming", "macro-f1"):
         began = time.process_time()
-        model = CoEmbeddingClassifier(threshold=criterion, random_state=seed).fit(given.X, given.Y)
+        model = CoEmbeddingClassifier(beta, threshold=criterion, random_state=seed).fit(given.X, given.Y)
+        beta = model.beta_  # it does not depend on the criterion
         found["seconds"][criterion] = time.process_time() - began
         found["beta"][criterion] = model.beta_
         found["rank"][criterion] = model.label_embedding_.shape[1]
         found[criterion] = rivals.criteria(given.Y_test, model.predict(given.X_test))[criterion]
         if criterion == "micro-f1":
-            above = model.decision_function(given.X_test) + model.decisions_.threshold
+            above = model.decision_function(given.X_test) + model.decisions_.cuts(seen=True)
             found["zero"] = rivals.criteria(given.Y_test, above > 0)
     return found
 

@@ -10,7 +10,7 @@ import nearer
 from benchmarks._same.case import Case, Numbers, attributes, case, course
 
 TOWER_SOLVERS = (
-    *("newton", "gd", "gd-diag", "full-adam", "eigen-adam", "noisy-adam", "als"),
+    *("newton", "gd", "gd-diag", "full-adam", "eigen-adam", "noisy-adam", "noisy-eigen-adam", "als"),
     *("sogram", "sogram-diag", "sampling", "sampling-diag", "sg"),
 )
 

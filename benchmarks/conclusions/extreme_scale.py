@@ -12,9 +12,10 @@ from benchmarks.conclusions._words import Rows, listed, span
 
 def conclude(rows: Rows, settings: dict[str, Any]) -> list[str]:
     """What misses its target, then times, growth, accuracy and fits."""
-    found = [*_fits(rows), *_growth(rows, settings), *_times(rows, settings), *_accuracy(rows)]
-    missed = [sentence for sentence in found if "missed" in sentence]
-    return [*missed, *(sentence for sentence in found if sentence not in missed)]
+    found = [_fits(rows), _growth(rows, settings), *_times(rows, settings), _accuracy(rows)]
+    said = [" ".join(sentences) for sentences in found if sentences]
+    missed = [sentence for sentence in said if "missed" in sentence]
+    return [*missed, *(sentence for sentence in said if sentence not in missed)]
 
 
 def _fits(rows: Rows) -> list[str]:
@@ -51,7 +52,7 @@ def _growth(rows: Rows, settings: dict[str, Any]) -> list[str]:
     ]
 
 
-def _times(rows: Rows, settings: dict[str, Any]) -> list[str]:
+def _times(rows: Rows, settings: dict[str, Any]) -> list[list[str]]:
     costs = scale.part(rows, "costs", settings["times"][0])
     if not costs:
         return []
@@ -75,10 +76,12 @@ def _times(rows: Rows, settings: dict[str, Any]) -> list[str]:
     of_gradient = over_pairs / costs["tf32"]["gradient"]["ms"]
     streamed = (costs["streamed"][kind]["ms"] / costs["tf32"][kind]["ms"] for kind in scale.KINDS)
     return [
-        *said,
-        f"{of_gradient:.0%} of a gradient with TF32 are products over pairs. They read embeddings at "
-        f"{span(rates)} times the bandwidth of a copy, because most come from the cache.",
-        f"Streaming all pairs from main memory takes {span(streamed)} times as long.",
+        said,
+        [
+            f"{of_gradient:.0%} of a gradient with TF32 are products over pairs. They read embeddings at "
+            f"{span(rates)} times the bandwidth of a copy, because most come from the cache.",
+            f"Streaming all pairs from main memory takes {span(streamed)} times as long.",
+        ],
     ]
 
 

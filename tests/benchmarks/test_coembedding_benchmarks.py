@@ -22,7 +22,9 @@ from benchmarks.conclusions import tags as tags_said
 
 
 @pytest.mark.parametrize(
-    "module", [_label_report, _tag_data, _tag_report, _tag_rivals], ids=lambda one: one.__name__
+    "module",
+    [_label_report, _label_rivals, _tag_data, _tag_report, _tag_rivals],
+    ids=lambda one: one.__name__,
 )
 def test_examples_in_docstrings(module):
     result = doctest.testmod(module)
@@ -40,7 +42,12 @@ def label_rows(data="emotions"):
     for split, shift in ((0, 0.0), (1, -10.0)):
         rivals = {"ours": shift, "BR(LOG)": shift + 1 - split, "CC(SVM)": -1.0}
         results = {
-            name: {**{key: value + more for key, value in scores.items()}, "zero": scores, "seconds": 1.0}
+            name: {
+                **{key: value + more for key, value in scores.items()},
+                "zero": scores,
+                "plain": {key: value - 3 for key, value in scores.items()},
+                "seconds": 1.0,
+            }
             for name, more in rivals.items()
             if name != "CC(SVM)" or split == 0
         }
@@ -62,6 +69,7 @@ def test_leads_are_those_on_the_same_splits():
     rows = label_rows()
     assert _label_report.lead(rows, "emotions", "hamming")[0] == pytest.approx(-0.5)
     assert _label_report.lead(rows, "emotions", "hamming", "CC(SVM)")[0] == pytest.approx(1)
+    assert _label_report.lead(rows, "emotions", "hamming", plain=True)[0] == pytest.approx((3 - 7) / 2)
     assert labels_said._best(rows, "emotions") is False
     del rows[0]["results"]["BR(LOG)"]
     assert labels_said._best(rows, "emotions") is True
@@ -87,6 +95,15 @@ def test_a_data_set_may_be_measured_for_speed_alone():
     assert [len(table.rows) for table in (seconds, speed)] == [1, 2]
     assert len(labels_said.conclude(rows, LABEL_SETTINGS)) >= 3
     assert len(_label_report.figure(rows).axes) == 3
+
+
+def test_plain_cuts_of_rare_labels_are_those_of_all():
+    own = np.zeros((100, 2), dtype=bool)
+    own[:20, 0], own[:3, 1] = True, True
+    scores = own + np.array([0.0, 0.25])
+    assert _label_rivals.plain_cuts(scores, own, "hamming") == pytest.approx(0.625)
+    assert _label_rivals.plain_cuts(scores, own, "micro-f1") == pytest.approx(0.625)
+    np.testing.assert_allclose(_label_rivals.plain_cuts(scores, own, "macro-f1"), [0.5, 0.625])
 
 
 def test_label_ranking_votes_for_the_labels_of_a_row():

@@ -32,11 +32,13 @@ def choose_beta(
     *,
     beta: float | None = None,
     n_folds: int = N_FOLDS,
+    refine: bool = False,
 ) -> Choice:
     """Return the strength with the best held-out score on a path, within half of the budget.
 
-    With `beta`, this is the only strength: the choice then holds what is fitted and held out with it. If the run ends
-    before there is any strength to try, the choice is a 1 that was not chosen, and says why it stopped.
+    With `beta`, this is the only strength: the choice then holds what is fitted and held out with it. With `refine`,
+    strengths half-way to both neighbours of the best are tried too. If the run ends before there is any strength to
+    try, the choice is a 1 that was not chosen, and says why it stopped.
     """
     start = np.zeros((terms.objective(loss, 1.0).shape[0], 1))
     stage = "choosing beta" if beta is None else "holding rows out"
@@ -51,7 +53,8 @@ def choose_beta(
     splits = _splits(terms, n_folds, rng)
     if not splits:
         return default
-    run.enter(stage, len(strengths) * len(splits))
+    refine = refine and beta is None
+    run.enter(stage, (len(strengths) + 2 * refine) * len(splits))
     trials = Trials(
         run,
         rng,
@@ -61,7 +64,14 @@ def choose_beta(
     )
     path = trials.path(loss, splits)
     rule = StopRule(idle=_PATIENCE)
-    work = lambda: path.walk(strengths, [start] * len(splits), solver, rule)  # noqa: E731
+
+    def work() -> None:
+        path.walk(strengths, [start] * len(splits), solver, rule)
+        if refine and path.best is not None:
+            best, starts = path.best, path.best_fits
+            for strength in (best * _FACTOR**0.5, best / _FACTOR**0.5):
+                path.walk([strength], starts, solver, rule)
+
     return trials.choose(default, work, terms, gain=0.0)
 
 

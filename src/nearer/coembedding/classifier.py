@@ -64,14 +64,16 @@ class CoEmbeddingClassifier(LabelModel):
     ----------
     beta : float or "auto"
         Strength of the trace, for the *sum* of the losses over rows, as in the paper: the stronger, the fewer
-        dimensions. "auto" chooses it by cross-validation along a path with warm starts.
+        dimensions. "auto" chooses it by cross-validation along a path with warm starts, by the log-loss of calibrated
+        probabilities, whatever `threshold` is; with one label per row, by the share of errors.
     loss : str or MarginLoss
         Of the affinity of a row with one of its labels, which should be 1 or more: "smooth-hinge", "logistic",
         "squared-hinge" or "square". The loss of a row is the soft maximum over its labels, plus that over the others.
         With one label per row, it is the sum over the other labels, of the difference of affinities.
     threshold : {"micro-f1", "macro-f1", "hamming"} or float
-        What the cut of affinities is chosen for, on held-out rows, or the cut itself; 0 is the threshold point.
-        "macro-f1" chooses one cut per label.
+        What decisions are made for, by probabilities that are calibrated on held-out rows: "micro-f1" cuts those of all
+        labels where F1 is the highest, "hamming" at one half, "macro-f1" those of each label where its expected F1 is
+        the highest. A number is the cut of affinities itself; 0 is the threshold point.
     cv : int
         Folds that are held out to choose `beta`, the threshold and probabilities. 0 holds out none: probabilities, and
         a threshold to be chosen, then come from the rows learned from.
@@ -231,7 +233,7 @@ class CoEmbeddingClassifier(LabelModel):
         loss = RankingLoss(margin) if labels.single else SoftMaxLoss(margin)
         self.preparation_ = Preparation.of(rows, self.scale, self.unit_length)
         terms = LabelledRows(self.preparation_(rows), labels.matrix, features, self._criterion(labels), loss)
-        Q, choice, result = fit_factor(self, lambda: terms, loss, rng, n_folds=self.cv)
+        Q, choice, result = fit_factor(self, lambda: terms, loss, rng, n_folds=self.cv, refine=True)
         self._keep(Q, labels, features)
         self.beta_ = float(choice.strength)
         self._decide(terms, choice, Q)

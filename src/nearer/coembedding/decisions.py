@@ -1,7 +1,8 @@
 """From affinities to decisions and probabilities: thresholds for a criterion, and calibration.
 
 Affinities above 0 say that a row is nearer to a label than to the threshold. Which cut is best depends on what errors
-cost, so it is chosen for a criterion, on rows that were not learned from.
+cost, so it is chosen for a criterion, on rows that were not learned from. The cut is one of probabilities: at the same
+affinity, one label may be likely and another not (`sigmoids.py`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,10 @@ from typing import Any
 import numpy as np
 
 from nearer._utils.schema import Array, Fields, Number, optional
-from nearer.pairwise.thresholds import Scored, calibrate
+from nearer.coembedding.sigmoids import label_sigmoids
 
 #: what a threshold is chosen for; "accuracy" is for rows with exactly one label
 CRITERIA = ("micro-f1", "macro-f1", "hamming")
-#: rows with a label, and without it, from which it has a cut and a calibration of its own
-_ENOUGH = 10
-#: numbers that a calibration of all labels together is found from
-_MOST = 50_000
 #: temperatures that are tried, as multiples of one per unit of spread
 _TEMPERATURES = np.geomspace(0.02, 50, 61)
 
@@ -31,7 +28,7 @@ class Decisions:
     Attributes
     ----------
     threshold : float
-        Above it, a row is predicted to have a label.
+        Above this affinity, a row is predicted to have a label.
     thresholds : array (m,), optional
         One for each label instead; `threshold` is then for labels that were never seen.
     slopes, offsets : array (m + 1,)
@@ -67,6 +64,10 @@ class Decisions:
 def decide(affinities: np.ndarray, labels: Any, threshold: str | float) -> Decisions:
     """Choose thresholds for a criterion, or take a given one, and calibrate probabilities.
 
+    A row is predicted to have a label if this is likely enough. For "micro-f1" that is one probability for all labels,
+    the best for these rows; for "hamming" it is one half; for "macro-f1" every label has its own, half of the highest
+    F1 that can be expected of it.
+
     Parameters
     ----------
     affinities : array (n, m)
@@ -80,20 +81,26 @@ def decide(affinities: np.ndarray, labels: Any, threshold: str | float) -> Decis
     >>> from scipy import sparse
     >>> affinities = np.array([[3.0, -1.0], [1.0, 4.0], [0.0, -2.0]])
     >>> labels = sparse.csr_matrix([[1, 0], [0, 1], [0, 0]])
-    >>> decide(affinities, labels, "micro-f1").threshold
-    2.0
-    >>> decide(np.tile(affinities, (10, 1)), sparse.vstack([labels] * 10), "macro-f1").thresholds
-    array([2. , 1.5])
+    >>> found = decide(affinities, labels, "micro-f1")
+    >>> (affinities > found.cuts(seen=True)).astype(int)
+    array([[1, 0],
+           [0, 1],
+           [0, 0]])
+    >>> decide(affinities, labels, 1.5).threshold
+    1.5
     """
     own = labels.astype(bool).toarray()
+    slopes, offsets = label_sigmoids(affinities, own)
     if not isinstance(threshold, str):
-        cut, cuts = float(threshold), None
-    elif threshold == "macro-f1":
-        cut = _best_cut(affinities.ravel(), own.ravel(), "micro-f1")[0]
-        cuts = np.array([_cut_of_label(*column, cut) for column in zip(affinities.T, own.T, strict=True)])
-    else:
-        cut, cuts = _best_cut(affinities.ravel(), own.ravel(), threshold)[0], None
-    return Decisions(cut, cuts, *_sigmoids(affinities, own))
+        return Decisions(float(threshold), None, slopes, offsets)
+    odds = np.zeros(len(slopes))
+    if threshold != "hamming":
+        found = affinities * slopes[:-1] + offsets[:-1]
+        odds[:] = best_cut(found.ravel(), own.ravel(), "micro-f1")[0]
+        if threshold == "macro-f1":  # nothing can be expected of a label that no row has
+            odds[:-1] = np.where(own.any(axis=0), _odds_for_f1(found), odds[:-1])
+    cuts = (odds - offsets) / slopes
+    return Decisions(float(cuts[-1]), cuts[:-1].copy(), slopes, offsets)
 
 
 def best_value(affinities: np.ndarray, labels: Any, criterion: str) -> float:
@@ -107,9 +114,9 @@ def best_value(affinities: np.ndarray, labels: Any, criterion: str) -> float:
         return float(np.mean(affinities.argmax(axis=1) == labels.indices))
     own = labels.astype(bool).toarray()
     if criterion != "macro-f1":
-        return _best_cut(affinities.ravel(), own.ravel(), criterion)[1]
+        return best_cut(affinities.ravel(), own.ravel(), criterion)[1]
     columns = zip(affinities.T, own.T, strict=True)
-    return float(np.mean([_best_cut(*column, "micro-f1")[1] for column in columns if column[1].any()]))
+    return float(np.mean([best_cut(*column, "micro-f1")[1] for column in columns if column[1].any()]))
 
 
 def temperature(affinities: np.ndarray, labels: Any) -> float:
@@ -131,7 +138,7 @@ def temperature(affinities: np.ndarray, labels: Any) -> float:
     return float(factors[int(np.argmin(losses))])
 
 
-def _best_cut(scores: np.ndarray, own: np.ndarray, criterion: str) -> tuple[float, float]:
+def best_cut(scores: np.ndarray, own: np.ndarray, criterion: str) -> tuple[float, float]:
     """Return the cut with the highest F1, or share of correct decisions, and this value."""
     order = np.argsort(-scores)
     ordered, hits = scores[order], np.append(0, np.cumsum(own[order]))
@@ -147,22 +154,15 @@ def _best_cut(scores: np.ndarray, own: np.ndarray, criterion: str) -> tuple[floa
     return float(edges[best] / 2 + edges[best + 1] / 2), float(values[best])
 
 
-def _cut_of_label(scores: np.ndarray, own: np.ndarray, common: float) -> float:
-    """Return the best cut of one label; a rare one has the common cut, since its own would be mostly chance."""
-    return _best_cut(scores, own, "micro-f1")[0] if own.sum() >= _ENOUGH else common
+def _odds_for_f1(odds: np.ndarray) -> np.ndarray:
+    """Return the log-odds, per label, above which predictions have the highest expected F1.
 
+    With probabilities p, that of the k likeliest rows is about 2 sum p / (k + the sum of all p). At the best k, rows
+    above half of it are predicted. This has less variance than the best cut among the few rows of a label.
+    """
+    from scipy.special import expit, logit
 
-def _sigmoids(affinities: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return slope and offset of the probability of each label, and of all together last; rare labels share these."""
-    every = np.linspace(0, affinities.size - 1, min(affinities.size, _MOST)).astype(int)
-    common = _sigmoid(affinities.ravel()[every], own.ravel()[every])
-    found = np.tile(np.array([common]), (affinities.shape[1] + 1, 1))
-    counts = own.sum(axis=0)
-    for label in np.flatnonzero((counts >= _ENOUGH) & (len(own) - counts >= _ENOUGH)):
-        found[label] = _sigmoid(affinities[:, label], own[:, label])
-    return found[:, 0].copy(), found[:, 1].copy()
-
-
-def _sigmoid(scores: np.ndarray, own: np.ndarray) -> tuple[float, float]:
-    found = calibrate(Scored(scores, own, np.ones(len(scores))), "sigmoid")
-    return found.slope, found.offset
+    likely = -np.sort(-expit(odds), axis=0)
+    called = np.arange(1, len(likely) + 1)[:, None]
+    values = 2 * np.cumsum(likely, axis=0) / (called + likely.sum(axis=0))
+    return np.asarray(logit(values.max(axis=0) / 2))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nearer.coembedding.decisions import best_value
+from nearer.coembedding.sigmoids import log_loss
 from nearer.coembedding.terms import folds
 from nearer.losses.label_sets import LabelSetLoss
 from nearer.objectives import AffinityObjective
@@ -23,7 +24,7 @@ class LabelledRows:
     labels : CSR matrix (n, m)
     label_features : array or CSR matrix (m, k), optional
     criterion : str
-        What strengths of the penalty are judged by, see `decisions.py`.
+        What errors are counted by, see `decisions.py`.
     loss : LabelSetLoss
         Tells whether there is a threshold: a relative loss has none.
     """
@@ -57,8 +58,13 @@ class LabelledRows:
         return 1 - best_value(self.affinities(Q), self.labels, self.criterion)
 
     def score(self, Q: np.ndarray, loss: LabelSetLoss) -> float:
-        """Return what strengths are chosen by: the error."""
-        return self.error(Q)
+        """Return what strengths are chosen by: the log-loss of calibrated probabilities, which varies less than errors.
+
+        With exactly one label per row, it is the error.
+        """
+        if self.loss.relative:
+            return self.error(Q)
+        return log_loss(self.affinities(Q), self.labels.astype(bool).toarray())
 
     def splits(self, n_splits: int, rng: np.random.Generator) -> list[tuple[LabelledRows, LabelledRows]]:
         """Return folds of rows."""

@@ -226,7 +226,7 @@ class LinkPredictor(LinkModel):
         )
         rng, loss = generator(self.random_state), LinkLoss(find_smooth_loss(self.loss))
         terms = self._terms(links, given, rng)
-        counts = {"n_links": len(links.pairs), "n_pairs": links.n_pairs}
+        counts: dict[str, Any] = {"n_links": len(links.pairs), "n_pairs": links.n_pairs}
         Q, choice, self.result_ = fit_factor(self, lambda: terms, loss, rng, n_folds=self.cv, **counts)
         self.graph_, self.beta_ = self.graph, float(choice.strength)
         self._keep_pairs(links.seen)

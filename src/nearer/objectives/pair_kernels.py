@@ -22,7 +22,7 @@ from torch import Tensor
 
 #: the most entries per piece
 PIECE = 256
-#: numbers of a matrix that a program reads at once, one warp each: the fastest of those tried for 32 to 256 columns
+#: numbers of a matrix that a program reads at once, one warp each: the fastest of those tried with 128 columns
 _TILE_NUMBERS, _WARPS = 1024, 1
 #: bytes of rows of Q that pieces started one after the other may point to: well below the cache of a large card
 _NEAR_BYTES = 24 * 2**20

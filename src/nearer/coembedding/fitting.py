@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer._fitting import no_run, watched
 from nearer._utils.validation import positive, whole
-from nearer.coembedding.choosing import N_FOLDS, choose_beta
+from nearer.coembedding.choosing import N_FOLDS, Steps, choose_beta
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
 from nearer.solvers import ILA, Budget, Result, Run, minimise
@@ -46,6 +46,7 @@ def fit_factor(
     rng: np.random.Generator,
     *,
     n_folds: int | None = None,
+    steps: Steps = Steps(),  # noqa: B008 - it is frozen
     **facts: Any,
 ) -> tuple[np.ndarray, Choice, Result]:
     """Return the factor, the strength of the trace that was chosen, and the course of the fit.
@@ -62,13 +63,15 @@ def fit_factor(
         For all draws.
     n_folds : int, optional
         With a number, folds are held out even if `beta` is given: the choice then holds their fits.
+    steps : Steps
+        The path of strengths to choose from.
     **facts
         What else the details of the result should say.
     """
     with watched(estimator.verbose, estimator.callback, estimator.max_seconds) as (callback, finish):
         run = Run(_budget(estimator), callback)
         found = terms()
-        choice = _choose(estimator, found, loss, run, rng, n_folds)
+        choice = _choose(estimator, found, loss, run, rng, n_folds, steps)
         Q, result = _minimise(_solver(estimator), found.objective(loss, choice.strength), choice, run, rng)
         finish(result)
     details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice)}
@@ -76,12 +79,18 @@ def fit_factor(
 
 
 def _choose(
-    estimator: Any, terms: Terms, loss: Any, run: Run, rng: np.random.Generator, n_folds: int | None
+    estimator: Any,
+    terms: Terms,
+    loss: Any,
+    run: Run,
+    rng: np.random.Generator,
+    n_folds: int | None,
+    steps: Steps,
 ) -> Choice:
     solver, beta = _solver(estimator), None if isinstance(estimator.beta, str) else float(estimator.beta)
     if beta is None or n_folds:
         folds = N_FOLDS if n_folds is None else n_folds
-        return choose_beta(terms, loss, solver, run, rng, beta=beta, n_folds=folds)
+        return choose_beta(terms, loss, solver, run, rng, beta=beta, n_folds=folds, steps=steps)
     return Choice(loss, beta, np.zeros((terms.objective(loss, beta).shape[0], 1)))
 
 

@@ -8,11 +8,12 @@ set.
 AUC is the area under the ROC curve of held-out links against 200,000 of the pairs that are links in no part. Average
 precision (AP) is that among all pairs, of which few are links, estimated from the same sample.
 
-- *LinkPredictor* has the strength `beta`, the `balance` of links and other pairs, and the `rule` that are best in
-  validation. For either balance, `beta` falls until the AUC falls; a fit serves all three rules. Fits end at a relative
-  gap of 0.1 (last.fm) and 0.5 (wikispeedia). *certified* is the same fit to a gap of 1e-4.
+- *LinkPredictor* has the strength `beta`, the `balance` of links and other pairs, the `offset` and the `rule` that are
+  best in validation. For each balance and offset, `beta` falls until the AUC has not grown twice in a row; a fit serves
+  all three rules. Fits end at a relative gap of 0.1 (last.fm) and 0.5 (wikispeedia). *certified* is the same fit to a
+  gap of 1e-4.
 - *factorisation* is a logistic matrix factorisation with 32 dimensions and offsets, on the same links and the same
-  sample of other pairs, with the L2 term and the balance that are best in validation.
+  sample of other pairs, with the L2 term and the balance that are best in validation. The offsets are learned.
 - *common neighbours* and *Adamic-Adar* count neighbours; in the directed graph these are linked in either
   direction, or on paths of two links, whichever has the higher AUC in validation.
 
@@ -41,10 +42,11 @@ from nearer.coembedding.link_terms import RULES
 
 SETTINGS: dict[str, Any] = {
     "data": {
-        "lastfm": {"negatives": 5, "betas": [6.0, 4.0, 2.5, 1.6, 1.0, 0.6, 0.4], "tol": 0.1},
-        "wikispeedia": {"negatives": 2, "betas": [16.0, 10.0, 6.0, 4.0, 2.5, 1.6, 1.0], "tol": 0.5},
+        "lastfm": {"negatives": 5, "betas": [6.0, 4.0, 3.0, 2.2, 1.6, 1.2, 0.9, 0.6], "tol": 0.1},
+        "wikispeedia": {"negatives": 2, "betas": [12.0, 8.0, 6.0, 4.5, 3.3, 2.5, 1.8, 1.3], "tol": 0.5},
     },
-    "balances": [1.0, 0.25],
+    "balances": [1.0, 0.4],
+    "offsets": [0.0, -4.0],
     "l2": [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625],
     "rank": 32,
     "splits": 3,
@@ -55,6 +57,7 @@ SETTINGS: dict[str, Any] = {
 QUICK = {
     "data": {"lastfm": {"negatives": 1, "betas": [24.0, 12.0], "tol": 0.1}},
     "balances": [1.0],
+    "offsets": [0.0],
     "l2": [8.0, 2.0],
     "splits": 1,
     "others": 20_000,
@@ -94,7 +97,11 @@ def _paths(cell: Cell, settings: dict[str, Any], rows: list[dict[str, Any]]) -> 
     own = settings["data"][cell["data"]]
     every = {name: [[True, False] if cell["data"] == "wikispeedia" else [True]] for name in COUNTS}
     every[FACTORS] = [[{"l2": l2, "balance": one} for l2 in settings["l2"]] for one in settings["balances"]]
-    every[OURS] = [[{"beta": beta, "balance": one} for beta in own["betas"]] for one in settings["balances"]]
+    every[OURS] = [
+        [{"beta": beta, "balance": balance, "offset": offset} for beta in own["betas"]]
+        for balance in settings["balances"]
+        for offset in settings["offsets"]
+    ]
     if cell["split"] == TUNING:
         return every
     (tuned,) = (row["results"] for row in rows if row["cell"] == {**cell, "split": TUNING})
@@ -114,15 +121,15 @@ def best_setting(trials: list[dict[str, Any]]) -> Any:
 def _walk(
     name: str, path: list[Any], asked: data.Question, cell: Cell, settings: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the trials of a path; that of ours ends after a fit that is worse than the one before."""
-    best = 0.0
+    """Yield the trials of a path; that of ours ends after two fits in a row that are no better than one before."""
+    best, idle = 0.0, 0
     for setting in path:
         found = _measured(name, setting, asked, cell, settings)
         yield from found
         reached = max(trial["auc"] for trial in found)
-        if name == OURS and reached < best:
+        best, idle = (reached, 0) if reached > best else (best, idle + 1)
+        if name == OURS and idle == 2:
             return
-        best = max(best, reached)
 
 
 def _measured(

@@ -188,6 +188,16 @@ def test_the_minimum_is_that_of_a_solver_of_cones(kind, margin):
     assert Q.any()
 
 
+def test_an_offset_is_added_to_margins():
+    f, pairs, links, weights = problem("between")
+    offset = LinkObjective(pairs, links, *sides("between"), loss=f.loss, offset=-1.5, weights=weights)
+    Q = factor(f)
+    a, b = f.margins(Q)
+    np.testing.assert_allclose(offset.margins(Q), np.stack([a, b]) - 1.5)
+    parts = f.loss.of_links(a - 1.5, b - 1.5).values, f.loss.of_others(a - 1.5, b - 1.5).values
+    assert offset.value(Q) == pytest.approx(np.average(np.where(links, *parts), weights=weights))
+
+
 def test_objects_without_pairs_stay_at_the_origin():
     pairs, links = np.array([[0, 0], [1, 0]]), np.array([True, False])
     f = LinkObjective(pairs, links, np.eye(4), np.eye(3), loss=LinkLoss(), trace_penalty=0.01)
@@ -231,11 +241,13 @@ def test_the_compiled_loss_is_the_one_in_numpy(margin):
     first, second = (rng.integers(m, m + objects + 2, size=(2, m))).astype(np.int32)
     shares = rng.uniform(size=m)
     slopes, expected = rng.normal(size=(1, len(distances))).repeat(2, axis=0)
-    value = loop(n_links, shares, first, second, distances, slopes)
-    assert value == pytest.approx(plain_losses(loss, n_links, shares, first, second, distances, expected))
+    value = loop(-0.7, n_links, shares, first, second, distances, slopes)
+    assert value == pytest.approx(
+        plain_losses(loss, -0.7, n_links, shares, first, second, distances, expected)
+    )
     np.testing.assert_allclose(slopes, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     distances[0] = np.nan
-    assert np.isnan(loop(n_links, shares, first, second, distances, slopes))
+    assert np.isnan(loop(0.0, n_links, shares, first, second, distances, slopes))
 
 
 def test_a_loss_without_a_compiled_version_is_staged():

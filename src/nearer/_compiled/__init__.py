@@ -88,7 +88,7 @@ def label_loop_for(loss: LabelSetLoss) -> Callable[..., float]:
 def link_loop_for(loss: LinkLoss) -> Callable[..., float]:
     """Return the loop over pairs for a loss of links and other pairs: compiled if there is one, else numpy.
 
-    It takes `n_links`, `shares`, `first`, `second`, `distances` and `slopes`; `links.py` explains them.
+    It takes `offset`, `n_links`, `shares`, `first`, `second`, `distances` and `slopes`; `links.py` explains them.
     """
     if type(loss) is LinkLoss and is_named(loss.margin):
         from nearer._compiled.links import link_losses

@@ -9,6 +9,7 @@ from nearer.losses.links import LinkLoss
 
 def link_losses(
     loss: LinkLoss,
+    offset: float,
     n_links: int,
     shares: np.ndarray,
     first: np.ndarray,
@@ -18,7 +19,7 @@ def link_losses(
 ) -> float:
     """Return the sum of losses of pairs, times their shares; add the derivatives by the distances to `slopes`."""
     k, m = n_links, len(shares)
-    a, b = (distances[place] - distances[:m] for place in (first, second))
+    a, b = (distances[place] - distances[:m] + offset for place in (first, second))
     parts = loss.of_links(a[:k], b[:k]), loss.of_others(a[k:], b[k:])
     values, by_first, by_second = (np.concatenate(both) for both in zip(*parts, strict=True))
     by_first *= shares

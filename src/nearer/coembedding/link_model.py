@@ -34,6 +34,7 @@ class LinkModel(Recommending, BaseEstimator):
 
     graph_: str
     rule_: str
+    offset_: float
     left_threshold_: np.ndarray
     right_threshold_: np.ndarray
     left_factor_: np.ndarray | None
@@ -61,7 +62,9 @@ class LinkModel(Recommending, BaseEstimator):
         for block in row_blocks(len(numbers), 2 * points[0].shape[1]):
             i, j = numbers[block].T
             away = points[0][i] - points[1][j]
-            found[block] = RULES[self.rule_](radii[0][i], radii[1][j]) - np.einsum("ij,ij->i", away, away)
+            found[block] = (
+                RULES[self.rule_](radii[0][i], radii[1][j]) + self.offset_ - np.einsum("ij,ij->i", away, away)
+            )
         return found
 
     def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
@@ -287,7 +290,9 @@ class LinkModel(Recommending, BaseEstimator):
         V = self.right_embedding_
         distances = np.einsum("ij,ij->i", points, points)[:, None] + np.einsum("ij,ij->i", V, V)
         distances -= points @ (2 * V.T)
-        return RULES[self.rule_](self._radii(points, 0)[:, None], self._radii(V, 1)) - distances
+        return RULES[self.rule_](self._radii(points, 0)[:, None], self._radii(V, 1)) + (
+            self.offset_ - distances
+        )
 
     def _top(self, rows: np.ndarray, k: int, seen: sparse.csr_matrix | None) -> Recommended:
         return self._lists(self.left_embedding_[rows], k, self._itself(rows) if seen is None else seen)

@@ -35,6 +35,8 @@ class LinkTerms:
     weights : array (q,)
     rule : str
         One of `RULES`.
+    offset : float
+        What is added to all margins.
     """
 
     left: Any
@@ -43,6 +45,7 @@ class LinkTerms:
     links: np.ndarray
     weights: np.ndarray
     rule: str = "both"
+    offset: float = 0.0
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -55,6 +58,7 @@ class LinkTerms:
             self.left,
             self.right,
             loss=loss,
+            offset=self.offset,
             weights=self.weights,
             trace_penalty=beta / max(float(self.weights.sum()), 1e-300),
         )

@@ -25,7 +25,7 @@ from nearer._utils.schema import (
     optional,
 )
 from nearer._utils.text import warn
-from nearer._utils.validation import RandomState, generator, positive, whole
+from nearer._utils.validation import RandomState, finite, generator, positive, whole
 from nearer.coembedding.choosing import Steps
 from nearer.coembedding.fitting import check_fit_settings, check_folds, fit_factor
 from nearer.coembedding.link_model import LinkModel, described
@@ -43,9 +43,9 @@ from nearer.solvers import Result
 from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
 
-#: fits to weaker penalties take many times longer, and rank held-out pairs no better once they rank them worse. How
-#: they rank them is known long before the gap is small.
-_STEPS = Steps(factor=0.6, most=24, patience=1, tol=0.2)
+#: fits to weaker penalties take many times longer, so the path goes in small steps and ends soon after the best one.
+#: How a fit ranks held-out pairs is known long before its gap is small.
+_STEPS = Steps(factor=0.6, most=24, tol=0.2)
 
 
 class LinkPredictor(LinkModel):
@@ -75,6 +75,9 @@ class LinkPredictor(LinkModel):
         What the distance of a linked pair is below: both |u - u₀|² and |v - v₀|², their mean, or either of them. The
         fit asks that all links are below both and all other pairs above both, whatever the rule is. "either" ranks
         pairs of an object with many links and one with few higher.
+    offset : float
+        What is added to |u - u₀|² and |v - v₀|². Below 0, pairs at the same place are not linked yet: a link then needs
+        points that lie far from the thresholds. Where links are rare, that ranks pairs better.
     negatives : int, "all" or "auto"
         Which pairs without a link are learned from: all, or a sample of this many per link, drawn once. "auto" is all
         up to 200,000 pairs, else 5 per link.
@@ -119,8 +122,8 @@ class LinkPredictor(LinkModel):
         The links of the fit, by rows.
     calibration_ : Sigmoid or None
         From decisions to probabilities.
-    graph_, rule_ : str
-        The kind of graph and the rule of the fit.
+    graph_, rule_, offset_ : str, str, float
+        The kind of graph, the rule and the offset of the fit.
     beta_ : float
         The strength that was used.
     result_ : nearer.solvers.Result
@@ -143,6 +146,7 @@ class LinkPredictor(LinkModel):
             "graph": Text(),
             "loss": AnyOf(Text(), Part(MarginLoss)),
             "rule": Text(),
+            "offset": Number(),
             "negatives": AnyOf(Text(), Integer(1, 10**9)),
             "balance": optional(Number()),
             "cv": Integer(0, 10**6),
@@ -166,6 +170,7 @@ class LinkPredictor(LinkModel):
             "calibration_": optional(Part(Sigmoid)),
             "graph_": Text(),
             "rule_": Text(),
+            "offset_": Number(),
             "beta_": Number(at_least=0),
             "result_": Part(Result),
         },
@@ -178,6 +183,7 @@ class LinkPredictor(LinkModel):
         graph: str = "bipartite",
         loss: str | MarginLoss = "smooth-hinge",
         rule: str = "both",
+        offset: float = 0.0,
         negatives: int | str = "auto",
         balance: float | None = 1.0,
         cv: int = 5,
@@ -195,6 +201,7 @@ class LinkPredictor(LinkModel):
         self.graph = graph
         self.loss = loss
         self.rule = rule
+        self.offset = offset
         self.negatives = negatives
         self.balance = balance
         self.cv = cv
@@ -243,7 +250,8 @@ class LinkPredictor(LinkModel):
         Q, choice, self.result_ = fit_factor(
             self, lambda: terms, loss, rng, n_folds=self.cv, steps=_STEPS, **counts
         )
-        self.graph_, self.rule_, self.beta_ = self.graph, self.rule, float(choice.strength)
+        self.graph_, self.rule_, self.offset_ = self.graph, self.rule, float(self.offset)
+        self.beta_ = float(choice.strength)
         self._keep_pairs(links.seen)
         self._keep(Q, terms, given)
         self.calibration_ = _calibration(choice, links.n_others / (len(terms) - len(links.pairs)))
@@ -278,6 +286,7 @@ class LinkPredictor(LinkModel):
             kinds,
             np.concatenate([links.weights, np.full(len(others), total / len(others))]),
             self.rule,
+            float(self.offset),
         )
 
     def _keep(self, Q: np.ndarray, terms: LinkTerms, given: tuple[Any, Any]) -> None:
@@ -313,6 +322,7 @@ class LinkPredictor(LinkModel):
                 )
         else:
             whole("negatives", self.negatives)
+        finite("offset", self.offset)
         if self.balance is not None:
             positive("balance", self.balance)
         check_fit_settings(self)

@@ -48,6 +48,8 @@ class LinkObjective(FeaturedDistances):
         Features of the right objects. Without them, links are within one set.
     loss : LinkLoss
         Loss of both margins of a pair.
+    offset : float
+        What is added to both margins.
     weights : array (m,), optional
         Of the pairs.
     trace_penalty : float
@@ -73,6 +75,7 @@ class LinkObjective(FeaturedDistances):
         right: Any = None,
         *,
         loss: LinkLoss,
+        offset: float = 0.0,
         weights: np.ndarray | None = None,
         trace_penalty: float = 0.0,
     ):
@@ -91,7 +94,7 @@ class LinkObjective(FeaturedDistances):
         at = np.full(len(objects), len(objects)) if right is None else len(objects) + (objects >= n_left)
         graph = PairGraph(np.concatenate([ends, np.stack([objects, at], axis=1)]), rows.shape[0])
         super().__init__(rows, graph, len(ends), loss.smooth, trace_penalty)
-        self.loss, self._loop = loss, link_loop_for(loss)
+        self.loss, self._loop, self.offset = loss, link_loop_for(loss), float(offset)
         shares = mean_one(weights, np.dtype(np.float64))
         self._shares = (shares[self._order] if len(shares) else np.ones(len(ends))) / max(len(ends), 1)
 
@@ -116,7 +119,7 @@ class LinkObjective(FeaturedDistances):
     def of_distances(self, distances: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the mean loss and its derivatives by the distances of pairs and from thresholds."""
         slopes = np.zeros(len(distances))
-        value = self._loop(self._n_links, self._shares, *self._thresholds, distances, slopes)
+        value = self._loop(self.offset, self._n_links, self._shares, *self._thresholds, distances, slopes)
         return value, slopes
 
     def rescaled(self, X: np.ndarray) -> Rescaled:
@@ -151,7 +154,7 @@ class LinkObjective(FeaturedDistances):
         return self.rows.T.toarray()
 
     def _margins(self, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        near = distances[: self.n_terms]
+        near = distances[: self.n_terms] - self.offset
         return distances[self._thresholds[0]] - near, distances[self._thresholds[1]] - near
 
 

@@ -110,8 +110,8 @@ def _measure(rows: Rows, measure: str, title: str) -> Table:
 
 def _tuning(rows: Rows) -> Table:
     note = (
-        "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the offset, the rule; neighbours in either "
-        "direction or paths of two links."
+        "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the offset, the rule; "
+        "neighbours in either direction or paths of two links."
     )
     heads = ["", "of", "setting", "balance", "offset", "rule", "AUC", "AP", "seconds", "rank"]
     table = Table("Tuning", heads, note=note)

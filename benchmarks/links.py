@@ -42,11 +42,22 @@ from nearer.coembedding.link_terms import RULES
 
 SETTINGS: dict[str, Any] = {
     "data": {
-        "lastfm": {"negatives": 5, "betas": [6.0, 4.0, 3.0, 2.2, 1.6, 1.2, 0.9, 0.6], "tol": 0.1},
-        "wikispeedia": {"negatives": 2, "betas": [12.0, 8.0, 6.0, 4.5, 3.3, 2.5, 1.8, 1.3], "tol": 0.5},
+        "lastfm": {
+            "negatives": 5,
+            "betas": [6.0, 4.0, 3.0, 2.2, 1.6, 1.2, 0.9, 0.6],
+            "balances": [1.0, 0.4],
+            "offsets": [0.0, -4.0],
+            "tol": 0.1,
+        },
+        "wikispeedia": {
+            "negatives": 2,
+            "betas": [12.0, 8.0, 6.0, 4.5, 3.3, 2.5, 1.8, 1.3],
+            "balances": [1.0],
+            "offsets": [0.0, -4.0],
+            "tol": 0.5,
+        },
     },
-    "balances": [1.0, 0.4],
-    "offsets": [0.0, -4.0],
+    "l2_balances": [1.0, 0.4],
     "l2": [8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125, 0.0625],
     "rank": 32,
     "splits": 3,
@@ -55,9 +66,10 @@ SETTINGS: dict[str, Any] = {
     "certified_tol": 1e-4,
 }
 QUICK = {
-    "data": {"lastfm": {"negatives": 1, "betas": [24.0, 12.0], "tol": 0.1}},
-    "balances": [1.0],
-    "offsets": [0.0],
+    "data": {
+        "lastfm": {"negatives": 1, "betas": [24.0, 12.0], "balances": [1.0], "offsets": [0.0], "tol": 0.1}
+    },
+    "l2_balances": [1.0],
     "l2": [8.0, 2.0],
     "splits": 1,
     "others": 20_000,
@@ -96,11 +108,13 @@ def _paths(cell: Cell, settings: dict[str, Any], rows: list[dict[str, Any]]) -> 
     """The paths of settings to try per rival: all in tuning, then the best alone."""
     own = settings["data"][cell["data"]]
     every = {name: [[True, False] if cell["data"] == "wikispeedia" else [True]] for name in COUNTS}
-    every[FACTORS] = [[{"l2": l2, "balance": one} for l2 in settings["l2"]] for one in settings["balances"]]
+    every[FACTORS] = [
+        [{"l2": l2, "balance": one} for l2 in settings["l2"]] for one in settings["l2_balances"]
+    ]
     every[OURS] = [
         [{"beta": beta, "balance": balance, "offset": offset} for beta in own["betas"]]
-        for balance in settings["balances"]
-        for offset in settings["offsets"]
+        for balance in own["balances"]
+        for offset in own["offsets"]
     ]
     if cell["split"] == TUNING:
         return every

@@ -58,12 +58,16 @@ def lead(rows: Rows, data: str, measure: str) -> tuple[str, float]:
 
 
 def at_border(rows: Rows, data: str) -> list[str]:
-    """Return whose best setting is the first or the last of several that were tried."""
+    """Return whose best strength is the first or the last of several that were tried with its other settings."""
     found = []
     for name in rivals(rows):
-        trials = tuned(rows, data, name)
-        order = [trial["auc"] for trial in trials]
-        if len(trials) > 2 and int(np.argmax(order)) in (0, len(trials) - 1):
+        trials = [trial for trial in tuned(rows, data, name) if isinstance(trial["setting"], dict)]
+        if not trials:
+            continue
+        best = max(trials, key=lambda trial: trial["auc"])["setting"]
+        strength = "beta" if name == OURS else "l2"
+        along = [one["setting"] for one in trials if {**one["setting"], strength: 0} == {**best, strength: 0}]
+        if len(along) > 2 and along.index(best) in (0, len(along) - 1):
             found.append(name)
     return found
 
@@ -78,8 +82,8 @@ def standings(rows: Rows) -> Iterator[tuple[str, str, str, bool | None]]:
     """Yield what should hold, what was measured, and whether it does."""
     for data in names(rows):
         gaps = [fit["gap"] for fit, _ in certified(rows, data)]
-        worst = max(gaps, default=float("nan"))
-        yield f"{data}: certified relative gap", f"at most {GAP:g}", f"{worst:.1e}", bool(worst <= GAP)
+        measured = f"{max(gaps):.1e}" if gaps else "not measured"
+        yield f"{data}: certified relative gap", f"at most {GAP:g}", measured, bool(gaps) and max(gaps) <= GAP
         for measure, title in MEASURES.items():
             best, gain = lead(rows, data, measure)
             what = f"{data}: {title} minus that of the best rival ({best})"
@@ -105,15 +109,33 @@ def _measure(rows: Rows, measure: str, title: str) -> Table:
 
 
 def _tuning(rows: Rows) -> Table:
-    note = "Every trial in validation: `beta`, the L2 term, neighbours in either direction or paths of two links."
-    table = Table("Tuning", ["", "of", "setting", "AUC", "AP", "seconds", "rank"], note=note)
+    note = (
+        "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the offset, the rule; "
+        "neighbours in either direction or paths of two links."
+    )
+    heads = ["", "of", "setting", "balance", "offset", "rule", "AUC", "AP", "seconds", "rank"]
+    table = Table("Tuning", heads, note=note)
     for data in names(rows):
         for name in rivals(rows):
             for trial in tuned(rows, data, name):
-                setting = {True: "neighbours", False: "paths"}.get(trial["setting"], trial["setting"])
                 numbers = (f"{trial[measure]:.3f}" for measure in MEASURES)
-                table.add(data, name, setting, *numbers, digits(trial["seconds"], 2), trial.get("rank", "-"))
+                table.add(
+                    data,
+                    name,
+                    *_words(trial["setting"]),
+                    *numbers,
+                    digits(trial["seconds"], 2),
+                    trial.get("rank", "-"),
+                )
     return table
+
+
+def _words(setting: Any) -> tuple[Any, ...]:
+    """Return the strength, the balance, the offset and the rule; or which neighbours count."""
+    if isinstance(setting, dict):
+        strength = setting.get("beta", setting.get("l2"))
+        return strength, setting["balance"], setting.get("offset", "-"), setting.get("rule", "-")
+    return "neighbours" if setting else "paths", "-", "-", "-"
 
 
 def _certificate(rows: Rows, settings: dict[str, Any]) -> Table:
@@ -122,14 +144,15 @@ def _certificate(rows: Rows, settings: dict[str, Any]) -> Table:
     table = Table("Time and certificate", heads, note=note)
     for data in names(rows):
         for fits in certified(rows, data):
-            for tol, fit in zip((settings["certified_tol"], settings["tol"]), fits, strict=True):
+            tols = settings["certified_tol"], settings["data"].get(data, {}).get("tol", "-")
+            for tol, fit in zip(tols, fits, strict=True):
                 numbers = (
                     f"{fit['gap']:.1e}",
                     f"{fit['objective']:.5f}",
                     fit["rank"],
                     digits(fit["seconds"], 3),
                 )
-                table.add(data, f"{tol:g}", *numbers, f"{fit['auc']:.3f}", f"{fit['ap']:.3f}")
+                table.add(data, str(tol), *numbers, f"{fit['auc']:.3f}", f"{fit['ap']:.3f}")
         for name in rivals(rows):
             if name != OURS:
                 seconds = float(np.median([one["seconds"] for one in tested(rows, data, name)]))

@@ -35,7 +35,7 @@ def neighbour_scores(asked: Question, both_directions: bool, rarity: bool) -> np
 class LogisticFactors:
     """A link has the log odds u_i · v_j + b_i + c_j + d; in an undirected graph u = v and b = c.
 
-    The log loss of links and that of a sample of other pairs, both with the same total weight, plus
+    The log loss of links and that of a sample of other pairs, with `balance` times the total weight of the links, plus
     `l2 * (|U|² + |V|² + |b|² + |c|²)`, is minimised by L-BFGS.
 
     Parameters
@@ -48,14 +48,23 @@ class LogisticFactors:
     l2 : float
     rng : numpy Generator
         Draws the start.
+    balance : float
     """
 
-    def __init__(self, asked: Question, others: np.ndarray, rank: int, l2: float, rng: np.random.Generator):
+    def __init__(
+        self,
+        asked: Question,
+        others: np.ndarray,
+        rank: int,
+        l2: float,
+        rng: np.random.Generator,
+        balance: float = 1.0,
+    ):
         self.n, self.directed, self.l2 = asked.graph.size, asked.graph.directed, l2
         known = asked.known
         self.pairs = np.concatenate([known, others])
         signs = np.repeat([1.0, -1.0], [len(known), len(others)])
-        shares = np.repeat([1.0, len(known) / len(others)], [len(known), len(others)])
+        shares = np.repeat([1.0, balance * len(known) / len(others)], [len(known), len(others)])
         self.signs, self.shares = signs, shares
         rows, columns = self.pairs.T
         shape = (self.n, self.n)

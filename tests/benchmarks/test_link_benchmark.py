@@ -78,6 +78,10 @@ def test_the_factorisation(directed):
     shares = np.where(signs > 0, 1, len(asked.known) / len(others))
     plain = shares @ np.log1p(np.exp(-signs * odds)) + 0.1 * (x[:-1] ** 2).sum()
     assert value == pytest.approx(plain, rel=1e-10)
+    model.shares = LogisticFactors(asked, others, 3, 0.1, rng, 0.5).shares
+    half = np.where(signs > 0, 1, 0.5) * shares
+    expected = half @ np.log1p(np.exp(-signs * odds)) + 0.1 * (x[:-1] ** 2).sum()
+    assert model.value_and_gradient(x)[0] == pytest.approx(expected, rel=1e-10)
     fitted = LogisticFactors(asked, others, 8, 0.01, rng)
     scores = fitted.scores(np.concatenate([asked.known, others]))
     assert np.mean((scores > 0) == (signs > 0)) > 0.95
@@ -94,12 +98,16 @@ def measured(gap, ours):
     def trial(setting, auc, **more):
         return {"setting": setting, "seconds": 1.0, "auc": auc, "ap": auc / 10, **more}
 
-    tuning = {FACTORS: [trial(l2, 0.7 + (l2 == 2.0) / 10) for l2 in SETTINGS["l2"]]}
-    tuning |= {OURS: [trial(beta, 0.9 - beta / 100, **fit) for beta in (3.0, 2.0, 1.0)]}
-    split = {name: [trial(True, 0.8)] for name in COUNTS} | {FACTORS: [trial(2.0, 0.8)]}
+    tuning = {FACTORS: [trial({"l2": l2, "balance": 1.0}, 0.7 + (l2 == 2.0) / 10) for l2 in SETTINGS["l2"]]}
+    chosen = {"balance": 1.0, "rule": "both"}
+    worse = [trial({"beta": 0.5, "balance": 1.0, "rule": "mean"}, 0.5, **fit)]  # another rule is another path
+    tuning |= {OURS: [trial({"beta": b} | chosen, 0.9 - b / 100, **fit) for b in (3.0, 2.0, 1.0)] + worse}
+    split = {name: [trial(True, 0.8)] for name in COUNTS} | {
+        FACTORS: [trial({"l2": 2.0, "balance": 1.0}, 0.8)]
+    }
     split |= {
-        OURS: [trial(1.0, ours) | fit],
-        CERTIFIED: [trial(1.0, ours) | fit | {"gap": gap, "seconds": 6.0}],
+        OURS: [trial({"beta": 1.0} | chosen, ours) | fit],
+        CERTIFIED: [trial({"beta": 1.0} | chosen, ours) | fit | {"gap": gap, "seconds": 6.0}],
     }
     return [
         {

@@ -12,6 +12,7 @@ import nearer
 from nearer import Interactions, LinkPredictor
 from nearer.coembedding import link_rows
 from nearer.coembedding.link_rows import read_links
+from nearer.coembedding.link_terms import RULES
 from nearer.losses import LinkLoss, LogisticLoss, SmoothHingeLoss
 from tests.refusals import refused
 
@@ -69,6 +70,7 @@ def plain_objective(model, links, graph, balance):
     for (i, j), link in zip(pairs, linked, strict=True):
         d = ((U[i] - V[j]) ** 2).sum()
         a, b = ((U[i] - u0) ** 2).sum() - d, ((V[j] - v0) ** 2).sum() - d
+        a, b = a + model.offset, b + model.offset
         total += np.log(np.exp(h(a)) + np.exp(h(b))) if link else weight * (h(-a) + h(-b))
     parts = (U, u0) if graph == "undirected" else (U, V, u0, v0)
     penalty = model.beta * sum((part**2).sum() for part in parts)
@@ -121,6 +123,72 @@ def test_the_bound_counts_that_no_link_is_without_loss(graph):
     model = LinkPredictor(0.05, graph=graph, cv=0, tol=1e-6).fit(planted(graph)[0])
     assert model.result_.objective >= np.log(2) / 2
     assert model.result_.details["lower_bound"] >= np.log(2) / 2
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("rule", "of_both"), [("both", min), ("mean", lambda t: sum(t) / 2), ("either", max)]
+)
+def test_rules(graph, rule, of_both):
+    """All rules share the fit; decisions, lists and the score follow the rule of the fit, not a later setting."""
+    links, *_ = planted(graph)
+    model = LinkPredictor(0.5, graph=graph, rule=rule, cv=0, random_state=0).fit(links)
+    plain = LinkPredictor(0.5, graph=graph, cv=0, random_state=0).fit(links)
+    np.testing.assert_array_equal(model.left_embedding_, plain.left_embedding_)
+    model.set_params(rule="both")
+    pairs, linked = every_pair(links, graph)
+    expected = []
+    for i, j in pairs:
+        u, v = model.left_embedding_[i], model.right_embedding_[j]
+        radii = ((u - model.left_threshold_) ** 2).sum(), ((v - model.right_threshold_) ** 2).sum()
+        expected.append(of_both(radii) - ((u - v) ** 2).sum())
+    np.testing.assert_allclose(model.decision_function(pairs), expected, atol=1e-9)
+    assert model.score(pairs, linked) == pytest.approx(roc_auc_score(linked, expected))
+    found = model.recommend(k=1, exclude_seen=False)
+    chosen = np.stack([np.arange(len(found.items)), found.items[:, 0]], axis=1)
+    np.testing.assert_allclose(found.scores[:, 0], model.decision_function(chosen), atol=1e-9)
+
+
+def test_strengths_and_probabilities_are_found_by_the_rule(monkeypatch):
+    links, *_ = planted("undirected", 60, share=0.1)
+    asked = []
+    for rule in RULES:
+        monkeypatch.setitem(
+            RULES, rule, lambda a, b, rule=rule, of=RULES[rule]: asked.append(rule) or of(a, b)
+        )
+        LinkPredictor(graph="undirected", rule=rule, random_state=0).fit(links)
+        assert set(asked) == {rule}
+        asked.clear()
+
+
+def test_the_path_of_strengths_ends_once_held_out_pairs_are_ranked_no_better():
+    links, *_ = planted("undirected", 80, share=0.1)
+    model = LinkPredictor(graph="undirected", random_state=0).fit(links)
+    errors = model.result_.details["held_out_errors"]
+    by_strength = [errors[beta] for beta in sorted(errors, key=float, reverse=True)]
+    assert np.argmin(by_strength) == len(by_strength) - 3  # two weaker ones were tried
+    assert f"{model.beta_:.4g}" == sorted(errors, key=float)[2]
+
+
+@EVERY
+def test_an_offset_is_added_to_thresholds(graph):
+    links, *_ = planted(graph)
+    model = LinkPredictor(0.5, graph=graph, offset=-2.0, balance=0.5, cv=0).fit(links)
+    assert model.result_.objective == pytest.approx(plain_objective(model, links, graph, 0.5), rel=1e-9)
+    pairs, linked = every_pair(links, graph)
+    u, v = model.left_embedding_[pairs[:, 0]], model.right_embedding_[pairs[:, 1]]
+    t = [
+        ((points - at) ** 2).sum(axis=1)
+        for points, at in ((u, model.left_threshold_), (v, model.right_threshold_))
+    ]
+    expected = np.minimum(*t) - 2 - ((u - v) ** 2).sum(axis=1)
+    np.testing.assert_allclose(model.decision_function(pairs), expected, atol=1e-9)
+    top = model.recommend([0], k=1, exclude_seen=False)
+    assert top.scores[0, 0] == pytest.approx(expected[pairs[:, 0] == 0].max())
+    assert np.mean((expected > 0) == linked) > 0.9
+    nothing = LinkPredictor(1e6, graph=graph, offset=-2.0, cv=0)
+    with pytest.warns(UserWarning, match="so strong"):
+        assert not nothing.fit(links).predict(pairs).any()
 
 
 @EVERY
@@ -472,6 +540,9 @@ def test_nan_is_no_weight():
         ({"beta": "none"}, "beta"),
         ({"graph": "one"}, "graph"),
         ({"graph": None}, "graph"),
+        ({"rule": "none"}, "rule"),
+        ({"offset": np.inf}, "offset"),
+        ({"offset": "none"}, "offset"),
         ({"loss": "hinge"}, "loss"),
         ({"negatives": 0}, "negatives"),
         ({"negatives": "some"}, "negatives"),

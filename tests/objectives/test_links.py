@@ -5,6 +5,9 @@ import pytest
 from scipy import sparse
 
 import nearer
+from nearer._compiled import link_loop_for
+from nearer._compiled.links import link_losses as compiled
+from nearer._compiled.links_reference import link_losses as plain_losses
 from nearer.losses import HingeLoss, LinkLoss, LogisticLoss, SmoothHingeLoss
 from nearer.objectives import LinkObjective
 from nearer.objectives.planes import factor_plane
@@ -93,6 +96,47 @@ def test_derivatives_against_finite_differences(kind, look):
 
 
 @EVERY
+@LOOKS
+def test_descent_in_other_coordinates_is_that_of_the_objective(kind, look):
+    f, *_ = problem(kind, look)
+    Q = factor(f)
+    descent = f.rescaled(Q)
+    np.testing.assert_allclose(descent.factor(descent.start), Q, rtol=1e-12)
+    value, gradient = descent.value_and_gradient(descent.start)
+    assert value == pytest.approx(f.value(Q), rel=1e-12)
+    D, h = np.random.default_rng(2).normal(size=Q.shape), 1e-6
+    ends = [descent.factor(descent.start + step * D) for step in (h, -h)]
+    numeric = (f.value(ends[0]) - f.value(ends[1])) / (2 * h)
+    assert np.vdot(gradient, D) == pytest.approx(numeric, rel=1e-5, abs=1e-8)
+
+
+class _Unscaled(LinkObjective):
+    """The same problem, over the factor itself."""
+
+    @property
+    def provides(self):
+        return super().provides - {"rescaled"}
+
+
+def test_descent_in_other_coordinates_takes_fewer_steps():
+    """Some objects are part of nearly all pairs, most of a few."""
+    rng = np.random.default_rng(0)
+    pairs = np.argwhere(np.triu(np.ones((80, 80)), 1))
+    pairs = pairs[(pairs[:, 0] < 3) | (rng.random(len(pairs)) < 0.08)]
+    places = rng.normal(size=(80, 3))
+    links = np.sum((places[pairs[:, 0]] - places[pairs[:, 1]]) ** 2, axis=1) < 3
+    found = []
+    for kind in (LinkObjective, _Unscaled):
+        f = kind(pairs, links, np.eye(80), loss=LinkLoss(), trace_penalty=2e-3)
+        found.append(
+            minimise(ILA(), f, np.zeros((81, 1)), budget=Budget(tol=1e-4), rng=np.random.default_rng(0))
+        )
+    (_, quick), (_, slow) = found
+    assert quick.objective == pytest.approx(slow.objective, rel=2e-4)
+    assert quick.n_evaluations < 0.7 * slow.n_evaluations
+
+
+@EVERY
 def test_the_plane_is_the_one_by_factors(kind):
     f, *_ = problem(kind, loss=SmoothHingeLoss())
     Q, U = factor(f), factor(f, 2, seed=3)
@@ -144,6 +188,16 @@ def test_the_minimum_is_that_of_a_solver_of_cones(kind, margin):
     assert Q.any()
 
 
+def test_an_offset_is_added_to_margins():
+    f, pairs, links, weights = problem("between")
+    offset = LinkObjective(pairs, links, *sides("between"), loss=f.loss, offset=-1.5, weights=weights)
+    Q = factor(f)
+    a, b = f.margins(Q)
+    np.testing.assert_allclose(offset.margins(Q), np.stack([a, b]) - 1.5)
+    parts = f.loss.of_links(a - 1.5, b - 1.5).values, f.loss.of_others(a - 1.5, b - 1.5).values
+    assert offset.value(Q) == pytest.approx(np.average(np.where(links, *parts), weights=weights))
+
+
 def test_objects_without_pairs_stay_at_the_origin():
     pairs, links = np.array([[0, 0], [1, 0]]), np.array([True, False])
     f = LinkObjective(pairs, links, np.eye(4), np.eye(3), loss=LinkLoss(), trace_penalty=0.01)
@@ -175,6 +229,33 @@ def test_losses_of_pairs(margin):
             by_second = (of(a, b + step).values - of(a, b - step).values) / (2 * step)
             np.testing.assert_allclose(of(a, b).by_first, by_first, atol=1e-5)
             np.testing.assert_allclose(of(a, b).by_second, by_second, atol=1e-5)
+
+
+@pytest.mark.parametrize("margin", nearer.losses.MARGIN_LOSSES.values(), ids=lambda kind: kind.name)
+def test_the_compiled_loss_is_the_one_in_numpy(margin):
+    rng = np.random.default_rng(0)
+    loss, n_links, m, objects = LinkLoss(margin()), 150, 400, 20
+    loop = link_loop_for(loss)
+    assert loop.func is compiled
+    distances = np.append(rng.exponential(3, size=m + objects), [0.0, 1e8])
+    first, second = (rng.integers(m, m + objects + 2, size=(2, m))).astype(np.int32)
+    shares = rng.uniform(size=m)
+    slopes, expected = rng.normal(size=(1, len(distances))).repeat(2, axis=0)
+    value = loop(-0.7, n_links, shares, first, second, distances, slopes)
+    assert value == pytest.approx(
+        plain_losses(loss, -0.7, n_links, shares, first, second, distances, expected)
+    )
+    np.testing.assert_allclose(slopes, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    distances[0] = np.nan
+    assert np.isnan(loop(0.0, n_links, shares, first, second, distances, slopes))
+
+
+def test_a_loss_without_a_compiled_version_is_staged():
+    loss = LinkLoss(SmoothHingeLoss(width=1.0))
+    assert link_loop_for(loss).func is plain_losses
+    f, *known = problem("between", loss=SmoothHingeLoss(width=1.0))
+    Q = factor(f)
+    assert f.value(Q) == pytest.approx(plain("between", f, *known, Q), rel=1e-10)
 
 
 def test_the_loss_of_a_far_link_is_finite():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from nearer.losses import LOSSES, LabelSetLoss, Loss, RankingLoss, SoftMaxLoss
+from nearer.losses import LOSSES, LabelSetLoss, LinkLoss, Loss, RankingLoss, SoftMaxLoss
 from nearer.losses.margins import is_named
 
 
@@ -83,3 +83,18 @@ def label_loop_for(loss: LabelSetLoss) -> Callable[..., float]:
     from nearer._compiled.label_sets_reference import replace_by_slopes
 
     return partial(replace_by_slopes, loss)
+
+
+def link_loop_for(loss: LinkLoss) -> Callable[..., float]:
+    """Return the loop over pairs for a loss of links and other pairs: compiled if there is one, else numpy.
+
+    It takes `offset`, `n_links`, `shares`, `first`, `second`, `distances` and `slopes`; `links.py` explains them.
+    """
+    if type(loss) is LinkLoss and is_named(loss.margin):
+        from nearer._compiled.links import link_losses
+        from nearer._compiled.margin_losses import MARGIN_CODES
+
+        return partial(link_losses, MARGIN_CODES[type(loss.margin)])
+    from nearer._compiled.links_reference import link_losses as plain
+
+    return partial(plain, loss)

@@ -19,6 +19,12 @@ def positive(name: str, value: Any) -> None:
         raise InputError(f"must be a number above 0, not {value!r}", parameter=name)
 
 
+def finite(name: str, value: Any) -> None:
+    """Refuse anything but a finite number."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise InputError(f"must be a number, not {value!r}", parameter=name)
+
+
 def not_negative(name: str, value: Any) -> None:
     """Refuse anything but a finite number of zero or more."""
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value) or value < 0:

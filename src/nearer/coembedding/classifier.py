@@ -32,6 +32,7 @@ from nearer._utils.schema import (
 )
 from nearer._utils.text import warn
 from nearer._utils.validation import RandomState, generator
+from nearer.coembedding.choosing import Steps
 from nearer.coembedding.decisions import CRITERIA, Decisions, decide, temperature
 from nearer.coembedding.fitting import check_fit_settings, check_folds, fit_factor
 from nearer.coembedding.label_model import LabelModel, checked_label_features
@@ -49,6 +50,8 @@ from nearer.solvers.run import Callback
 
 #: affinities from which thresholds and probabilities are found, at most
 _MOST_AFFINITIES = 1_000_000
+#: strengths half-way to the neighbours of the best one matter as much as all else that is chosen
+_STEPS = Steps(refine=True)
 
 
 class CoEmbeddingClassifier(LabelModel):
@@ -233,7 +236,7 @@ class CoEmbeddingClassifier(LabelModel):
         loss = RankingLoss(margin) if labels.single else SoftMaxLoss(margin)
         self.preparation_ = Preparation.of(rows, self.scale, self.unit_length)
         terms = LabelledRows(self.preparation_(rows), labels.matrix, features, self._criterion(labels), loss)
-        Q, choice, result = fit_factor(self, lambda: terms, loss, rng, n_folds=self.cv, refine=True)
+        Q, choice, result = fit_factor(self, lambda: terms, loss, rng, n_folds=self.cv, steps=_STEPS)
         self._keep(Q, labels, features)
         self.beta_ = float(choice.strength)
         self._decide(terms, choice, Q)

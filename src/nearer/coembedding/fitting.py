@@ -12,7 +12,7 @@ import numpy as np
 from nearer._fitting import no_run, watched
 from nearer._utils.text import warn
 from nearer._utils.validation import positive, whole
-from nearer.coembedding.choosing import N_FOLDS, choose_beta
+from nearer.coembedding.choosing import N_FOLDS, Steps, choose_beta
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
 from nearer.solvers import ILA, Budget, Result, Run, minimise
@@ -51,7 +51,7 @@ def fit_factor(
     rng: np.random.Generator,
     *,
     n_folds: int | None = None,
-    refine: bool = False,
+    steps: Steps = Steps(),  # noqa: B008 - it is frozen
     **facts: Any,
 ) -> tuple[np.ndarray, Choice, Result]:
     """Return the factor, the strength of the trace that was chosen, and the course of the fit.
@@ -68,15 +68,15 @@ def fit_factor(
         For all draws.
     n_folds : int, optional
         With a number, folds are held out even if `beta` is given: the choice then holds their fits.
-    refine : bool
-        Whether the choice of the strength tries closer ones around the best.
+    steps : Steps
+        The path of strengths to choose from.
     **facts
         What else the details of the result should say.
     """
     with watched(estimator.verbose, estimator.callback, estimator.max_seconds) as (callback, finish):
         run = Run(_budget(estimator), callback)
         found = terms()
-        choice = _choose(estimator, found, loss, run, rng, n_folds, refine)
+        choice = _choose(estimator, found, loss, run, rng, n_folds, steps)
         Q, result = _minimise(_solver(estimator), found.objective(loss, choice.strength), choice, run, rng)
         finish(result)
     details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice, run)}
@@ -95,12 +95,12 @@ def _choose(
     run: Run,
     rng: np.random.Generator,
     n_folds: int | None,
-    refine: bool,
+    steps: Steps,
 ) -> Choice:
     solver, beta = _solver(estimator), None if isinstance(estimator.beta, str) else float(estimator.beta)
     if beta is None or n_folds:
         folds = N_FOLDS if n_folds is None else n_folds
-        return choose_beta(terms, loss, solver, run, rng, beta=beta, n_folds=folds, refine=refine)
+        return choose_beta(terms, loss, solver, run, rng, beta=beta, n_folds=folds, steps=steps)
     return Choice(loss, beta, np.zeros((terms.objective(loss, beta).shape[0], 1)))
 
 

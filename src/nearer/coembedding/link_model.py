@@ -15,6 +15,7 @@ from nearer._utils.arrays import row_blocks
 from nearer._utils.runtime import one_thread
 from nearer._utils.validation import whole
 from nearer.coembedding.link_rows import read_links
+from nearer.coembedding.link_terms import RULES
 from nearer.coembedding.post_rows import checked_features
 from nearer.coembedding.rows import Preparation
 from nearer.errors import InputError, Place, Suggestion
@@ -32,6 +33,8 @@ class LinkModel(Recommending, BaseEstimator):
     """Decisions about pairs, probabilities, recommendations and points."""
 
     graph_: str
+    rule_: str
+    offset_: float
     left_threshold_: np.ndarray
     right_threshold_: np.ndarray
     left_factor_: np.ndarray | None
@@ -41,7 +44,7 @@ class LinkModel(Recommending, BaseEstimator):
     calibration_: Sigmoid | None
 
     def decision_function(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
-        """Return by how much each pair is nearer than both of its thresholds: links are predicted above 0.
+        """Return by how much each pair is nearer than its thresholds, by the rule: links are predicted above 0.
 
         Parameters
         ----------
@@ -59,11 +62,13 @@ class LinkModel(Recommending, BaseEstimator):
         for block in row_blocks(len(numbers), 2 * points[0].shape[1]):
             i, j = numbers[block].T
             away = points[0][i] - points[1][j]
-            found[block] = np.minimum(radii[0][i], radii[1][j]) - np.einsum("ij,ij->i", away, away)
+            found[block] = (
+                RULES[self.rule_](radii[0][i], radii[1][j]) + self.offset_ - np.einsum("ij,ij->i", away, away)
+            )
         return found
 
     def predict(self, pairs: Any, left: Any = None, right: Any = None) -> np.ndarray:
-        """Return whether each pair is predicted to be linked (q,): whether it is nearer than both of its thresholds.
+        """Return whether each pair is predicted to be linked (q,): whether it is nearer than its thresholds.
 
         Parameters
         ----------
@@ -285,7 +290,9 @@ class LinkModel(Recommending, BaseEstimator):
         V = self.right_embedding_
         distances = np.einsum("ij,ij->i", points, points)[:, None] + np.einsum("ij,ij->i", V, V)
         distances -= points @ (2 * V.T)
-        return np.minimum(self._radii(points, 0)[:, None], self._radii(V, 1)) - distances
+        return RULES[self.rule_](self._radii(points, 0)[:, None], self._radii(V, 1)) + (
+            self.offset_ - distances
+        )
 
     def _top(self, rows: np.ndarray, k: int, seen: sparse.csr_matrix | None) -> Recommended:
         return self._lists(self.left_embedding_[rows], k, self._itself(rows) if seen is None else seen)

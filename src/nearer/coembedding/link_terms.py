@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,13 @@ import numpy as np
 from nearer.coembedding.terms import folds
 from nearer.losses.links import LinkLoss
 from nearer.objectives import LinkObjective
+
+#: what a distance is compared with, by the squared distances of both objects from their thresholds
+RULES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "both": np.minimum,
+    "mean": lambda first, second: (first + second) / 2,
+    "either": np.maximum,
+}
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,10 @@ class LinkTerms:
     pairs : int array (q, 2)
     links : bool array (q,)
     weights : array (q,)
+    rule : str
+        One of `RULES`.
+    offset : float
+        What is added to all margins.
     """
 
     left: Any
@@ -32,6 +44,8 @@ class LinkTerms:
     pairs: np.ndarray
     links: np.ndarray
     weights: np.ndarray
+    rule: str = "both"
+    offset: float = 0.0
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -44,13 +58,14 @@ class LinkTerms:
             self.left,
             self.right,
             loss=loss,
+            offset=self.offset,
             weights=self.weights,
             trace_penalty=beta / max(float(self.weights.sum()), 1e-300),
         )
 
     def decisions(self, Q: np.ndarray) -> np.ndarray:
-        """Return by how much each pair is nearer than both thresholds; links are predicted above 0."""
-        return np.minimum(*self.objective(LinkLoss(), 0.0).margins(Q))
+        """Return by how much each pair is nearer than its thresholds, by the rule; links are predicted above 0."""
+        return RULES[self.rule](*self.objective(LinkLoss(), 0.0).margins(Q))
 
     def error(self, Q: np.ndarray) -> float:
         """Return by how much the area under the ROC curve is below 1."""

@@ -25,11 +25,12 @@ from nearer._utils.schema import (
     optional,
 )
 from nearer._utils.text import warn
-from nearer._utils.validation import RandomState, generator, positive, whole
+from nearer._utils.validation import RandomState, finite, generator, positive, whole
+from nearer.coembedding.choosing import Steps
 from nearer.coembedding.fitting import check_fit_settings, check_folds, fit_factor
 from nearer.coembedding.link_model import LinkModel, described
 from nearer.coembedding.link_rows import GRAPHS, Links, is_symmetric, read_links
-from nearer.coembedding.link_terms import LinkTerms
+from nearer.coembedding.link_terms import RULES, LinkTerms
 from nearer.coembedding.post_rows import checked_features
 from nearer.coembedding.rows import Preparation
 from nearer.errors import InputError
@@ -42,14 +43,18 @@ from nearer.solvers import Result
 from nearer.solvers.path import Choice
 from nearer.solvers.run import Callback
 
+#: fits to weaker penalties take many times longer, so the path goes in small steps and ends soon after the best one.
+#: How a fit ranks held-out pairs is known long before its gap is small.
+_STEPS = Steps(factor=0.6, most=24, tol=0.2)
+
 
 class LinkPredictor(LinkModel):
     """Which objects are linked: pairs that are nearer to each other than both of them are to a threshold.
 
     Left objects u and right objects v lie in one space, together with a threshold point of each side, u₀ and v₀. A pair
-    is predicted to be linked if |u - v|² is below both |u - u₀|² and |v - v₀|². Learning the points is one convex
-    problem over a positive semidefinite matrix (section 3 of the co-embedding paper), solved to a certified gap by
-    growing factors (`nearer.solvers.ILA`).
+    is predicted to be linked if |u - v|² is below both |u - u₀|² and |v - v₀|² (`rule` changes that). Learning the
+    points is one convex problem over a positive semidefinite matrix (section 3 of the co-embedding paper), solved to a
+    certified gap by growing factors (`nearer.solvers.ILA`).
 
     Objects may have features. Others with features, never seen in the fit, then have places too.
 
@@ -66,6 +71,13 @@ class LinkPredictor(LinkModel):
         h, of the margin by which a pair is nearer than one of its thresholds: "smooth-hinge", "logistic",
         "squared-hinge" or "square". A link with the margins a and b has the loss ln(exp h(a) + exp h(b)), any other
         pair h(-a) + h(-b).
+    rule : {"both", "mean", "either"}
+        What the distance of a linked pair is below: both |u - u₀|² and |v - v₀|², their mean, or either of them. The
+        fit asks that all links are below both and all other pairs above both, whatever the rule is. "either" ranks
+        pairs of an object with many links and one with few higher.
+    offset : float
+        What is added to |u - u₀|² and |v - v₀|². Below 0, pairs at the same place are not linked yet: a link then needs
+        points that lie far from the thresholds. Where links are rare, that ranks pairs better.
     negatives : int, "all" or "auto"
         Which pairs without a link are learned from: all, or a sample of this many per link, drawn once. "auto" is all
         up to 200,000 pairs, else 5 per link.
@@ -110,8 +122,8 @@ class LinkPredictor(LinkModel):
         The links of the fit, by rows.
     calibration_ : Sigmoid or None
         From decisions to probabilities.
-    graph_ : str
-        The kind of graph of the fit.
+    graph_, rule_, offset_ : str, str, float
+        The kind of graph, the rule and the offset of the fit.
     beta_ : float
         The strength that was used.
     result_ : nearer.solvers.Result
@@ -133,6 +145,8 @@ class LinkPredictor(LinkModel):
             "beta": AnyOf(Text(), Number()),
             "graph": Text(),
             "loss": AnyOf(Text(), Part(MarginLoss)),
+            "rule": Text(),
+            "offset": Number(),
             "negatives": AnyOf(Text(), Integer(1, 10**9)),
             "balance": optional(Number()),
             "cv": Integer(0, 10**6),
@@ -155,6 +169,8 @@ class LinkPredictor(LinkModel):
             "right_preparation_": optional(Part(Preparation)),
             "calibration_": optional(Part(Sigmoid)),
             "graph_": Text(),
+            "rule_": Text(),
+            "offset_": Number(),
             "beta_": Number(at_least=0),
             "result_": Part(Result),
         },
@@ -166,6 +182,8 @@ class LinkPredictor(LinkModel):
         *,
         graph: str = "bipartite",
         loss: str | MarginLoss = "smooth-hinge",
+        rule: str = "both",
+        offset: float = 0.0,
         negatives: int | str = "auto",
         balance: float | None = 1.0,
         cv: int = 5,
@@ -182,6 +200,8 @@ class LinkPredictor(LinkModel):
         self.beta = beta
         self.graph = graph
         self.loss = loss
+        self.rule = rule
+        self.offset = offset
         self.negatives = negatives
         self.balance = balance
         self.cv = cv
@@ -227,8 +247,11 @@ class LinkPredictor(LinkModel):
         rng, loss = generator(self.random_state), LinkLoss(find_smooth_loss(self.loss))
         terms = self._terms(links, given, rng)
         counts: dict[str, Any] = {"n_links": len(links.pairs), "n_pairs": links.n_pairs}
-        Q, choice, self.result_ = fit_factor(self, lambda: terms, loss, rng, n_folds=self.cv, **counts)
-        self.graph_, self.beta_ = self.graph, float(choice.strength)
+        Q, choice, self.result_ = fit_factor(
+            self, lambda: terms, loss, rng, n_folds=self.cv, steps=_STEPS, **counts
+        )
+        self.graph_, self.rule_, self.offset_ = self.graph, self.rule, float(self.offset)
+        self.beta_ = float(choice.strength)
         self._keep_pairs(links.seen)
         self._keep(Q, terms, given)
         self.calibration_ = _calibration(choice, links.n_others / (len(terms) - len(links.pairs)))
@@ -262,6 +285,8 @@ class LinkPredictor(LinkModel):
             np.concatenate([links.pairs, others]),
             kinds,
             np.concatenate([links.weights, np.full(len(others), total / len(others))]),
+            self.rule,
+            float(self.offset),
         )
 
     def _keep(self, Q: np.ndarray, terms: LinkTerms, given: tuple[Any, Any]) -> None:
@@ -285,8 +310,10 @@ class LinkPredictor(LinkModel):
         find_smooth_loss(self.loss)
         check_folds(self)
         check_scale(self.scale)
-        if not (isinstance(self.graph, str) and self.graph in GRAPHS):
-            raise InputError(f"must be one of {', '.join(GRAPHS)}, not {self.graph!r}", parameter="graph")
+        for parameter, choices in (("graph", GRAPHS), ("rule", RULES)):
+            given = getattr(self, parameter)
+            if not (isinstance(given, str) and given in choices):
+                raise InputError(f"must be one of {', '.join(choices)}, not {given!r}", parameter=parameter)
         if isinstance(self.negatives, str):
             if self.negatives not in ("all", "auto"):
                 raise InputError(
@@ -295,6 +322,7 @@ class LinkPredictor(LinkModel):
                 )
         else:
             whole("negatives", self.negatives)
+        finite("offset", self.offset)
         if self.balance is not None:
             positive("balance", self.balance)
         check_fit_settings(self)
@@ -302,6 +330,7 @@ class LinkPredictor(LinkModel):
     def _check_loaded(self) -> None:
         self._check_seen()
         need(self.graph_ in GRAPHS, f"graph_ must be one of {', '.join(GRAPHS)}")
+        need(self.rule_ in RULES, f"rule_ must be one of {', '.join(RULES)}")
         need(
             self.graph_ == "bipartite" or self._shape[0] == self._shape[1],
             "left_embedding_ and right_embedding_ must have the same rows within one set",

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from nearer.objectives.base import Plane, Product, WithFactors, members
 from nearer.objectives.pair_graph import PairGraph
@@ -43,7 +44,7 @@ class FeaturedDistances(ABC):
         self.rows, self.n_terms, self.smooth = rows, n_terms, smooth
         self.trace_penalty = float(trace_penalty)
         self.shape = (rows.shape[1], rows.shape[1])
-        self._graph = graph
+        self._graph, self._own = graph, _is_identity(rows)
 
     @property
     def provides(self) -> frozenset[str]:
@@ -66,13 +67,13 @@ class FeaturedDistances(ABC):
         """Return F(X Xᵀ) and its gradient by X."""
         points = self.points(X)
         value, slopes = self.of_distances(self._graph.distances(points))
-        gradient = 2 * (self.rows.T @ (self._graph.laplacian(slopes) @ points)) + 2 * self.trace_penalty * X
+        gradient = 2 * self._back(self._graph.laplacian(slopes) @ points) + 2 * self.trace_penalty * X
         return value + self.trace_penalty * float(np.vdot(X, X)), gradient
 
     def gradient_at(self, X: np.ndarray) -> Product:
         """Return the product of the gradient by C, at C = X Xᵀ, with a vector or with columns."""
         laplacian = self._graph.laplacian(self.of_distances(self.distances(X))[1])
-        return lambda V: self.rows.T @ (laplacian @ (self.rows @ V)) + self.trace_penalty * V
+        return lambda V: self._back(laplacian @ self.points(V)) + self.trace_penalty * V
 
     def plane(self, X: np.ndarray, U: np.ndarray) -> Plane:
         """Return F(a X Xᵀ + b U Uᵀ) and its derivatives by a and b, as a function of a and b."""
@@ -87,4 +88,16 @@ class FeaturedDistances(ABC):
 
     def points(self, X: np.ndarray) -> np.ndarray:
         """Return the points of the rows."""
-        return np.asarray(self.rows @ X)
+        return X if self._own else np.asarray(self.rows @ X)
+
+    def _back(self, points: np.ndarray) -> np.ndarray:
+        """Return the product of the transposed rows with a number, or several, per row."""
+        return points if self._own else self.rows.T @ points
+
+
+def _is_identity(rows: Any) -> bool:
+    """Return whether every row has one feature, of its own: points are then the rows of the factor."""
+    n, p = rows.shape
+    if n != p or not sparse.issparse(rows):
+        return False
+    return rows.nnz == n and bool((rows.diagonal() == 1).all())

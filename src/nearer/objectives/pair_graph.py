@@ -61,9 +61,14 @@ class PairGraph:
         from scipy.sparse import csr_array
 
         n = self.n_objects
-        own = np.bincount(self.pairs[:, 0], slopes, n) + np.bincount(self.pairs[:, 1], slopes, n)
         entries, columns, starts = self._pattern
-        return csr_array((np.concatenate([-slopes, own])[entries], columns, starts), shape=(n, n))
+        values = np.concatenate([-slopes, self.sums(slopes)])[entries]
+        return csr_array((values, columns, starts), shape=(n, n))
+
+    def sums(self, numbers: np.ndarray) -> np.ndarray:
+        """Return, for every object, the sum of the numbers of its pairs."""
+        i, j = self.pairs.T
+        return np.bincount(i, numbers, self.n_objects) + np.bincount(j, numbers, self.n_objects)
 
     @cached_property
     def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

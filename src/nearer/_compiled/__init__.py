@@ -83,3 +83,16 @@ def label_loop_for(loss: LabelSetLoss) -> Callable[..., float]:
     from nearer._compiled.label_sets_reference import replace_by_slopes
 
     return partial(replace_by_slopes, loss)
+
+
+def label_curvature_loop_for(loss: LabelSetLoss) -> Callable[..., None] | None:
+    """Return the loop that replaces affinities by second derivatives; None if there is none for the loss.
+
+    It takes what the loop above takes.
+    """
+    if type(loss) is not RankingLoss or not is_named(loss.margin):
+        return None
+    from nearer._compiled import label_sets
+    from nearer._compiled.margin_losses import MARGIN_CODES
+
+    return partial(label_sets.ranking_curvatures, MARGIN_CODES[type(loss.margin)])

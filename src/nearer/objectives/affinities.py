@@ -108,6 +108,8 @@ class AffinityObjective:
         n_label_features = self.n_labels if label_features is None else label_features.shape[1]
         self.shape = (size := self.n_features + n_label_features + threshold, size)
         self.n_terms = self.n_rows * self.n_labels
+        #: no minimum has a higher rank: the gradient by C vanishes on Q, but on no vector of features of rows alone
+        self.most_rank = n_label_features + threshold
         shares = mean_one(weights, np.dtype(np.float64))
         self._shares = (shares if len(shares) else np.ones(self.n_rows)) / self.n_rows
         own = np.diff(self.labels.indptr)
@@ -227,7 +229,7 @@ class AffinityObjective:
             value, gradient = self.value_and_factor_gradient(factor(changes))
             return value, np.concatenate([first.back(gradient[:n]), second.back(gradient[n:])])
 
-        return Rescaled(np.zeros((len(X), d)), value_and_gradient, factor)
+        return Rescaled(np.zeros((len(X), d)), value_and_gradient, factor, local=True)
 
     # -- inside -------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,8 @@ class Rescaled(NamedTuple):
     value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]]
     #: the factor at W
     factor: Callable[[np.ndarray], np.ndarray]
+    #: whether the coordinates follow from second derivatives at the start, and age as the factor moves away from it
+    local: bool = False
 
 
 class Objective(Protocol):

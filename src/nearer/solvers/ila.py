@@ -28,6 +28,8 @@ _FEW, _HARDLY = 2, 1e-3
 #: factor of that share after a round that did not grow, or hardly descended
 _SHARPER = 0.1
 _MOST_ITERATIONS = 2000
+#: local coordinates are renewed after so many iterations while the gap is above a share of the objective
+_FRESH, _FAR = 30, 0.3
 #: columns may go if that raises the objective by less than this share of the tolerance
 _NOTHING = 0.01
 #: rounds in a row without progress that end the run
@@ -100,12 +102,13 @@ class _Growth:
         self, solver: ILA, objective: WithFactors, x: np.ndarray, rng: np.random.Generator, run: Run
     ):
         self.solver, self.objective, self.rng, self.run = solver, objective, rng, run
-        self.most = min(len(x), solver.max_rank or len(x))
+        self.most = min(len(x), solver.max_rank or len(x), getattr(objective, "most_rank", len(x)))
         self.Q = principal(x)[:, : self.most]
         self.value = objective.value(self.Q)
         self.count, self.still, self.bound = 1, 0, least_loss(objective)
         #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
         self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
+        self.far = True
 
     def round(self) -> bool:
         """Grow, descend and prune once; return False if there is no progress left to make."""
@@ -127,6 +130,7 @@ class _Growth:
         gap = max(self.value - self.bound, 0.0)
         # the gap is of the order of the slopes, what is left to descend of that of their squares
         share = max(gap / abs(self.value), self.run.budget.tol) if self.value else 0.0
+        self.far = share > _FAR
         self.enough = _ENOUGH * self.sharpness * share**2 * abs(self.value)
         self.run.note(
             lower_bound=self.bound, eigenvalue=found.eigenvalue, slack=found.slack, rank=self.Q.shape[1]
@@ -174,7 +178,8 @@ class _Growth:
             return enough
 
         try:
-            descend(value_and_gradient, descent.start, record, self.solver.memory, _MOST_ITERATIONS)
+            most = _FRESH if descent.local and self.far else _MOST_ITERATIONS
+            descend(value_and_gradient, descent.start, record, self.solver.memory, most)
         except (Stop, KeyboardInterrupt) as reason:
             if not isinstance(reason, Stop):
                 self.run.end("interrupted")
@@ -218,7 +223,7 @@ class _Growth:
     def _goes_on(self) -> bool:
         if self.still < _PATIENCE:
             return True
-        limited = self.Q.shape[1] >= self.most < len(self.Q)
+        limited = self.Q.shape[1] >= self.most == self.solver.max_rank < len(self.Q)
         self.run.stop_reason = "tolerance" if limited else "precision"
         return False
 

@@ -27,7 +27,7 @@ from nearer._compiled import label_curvature_loop_for, label_loop_for
 from nearer.errors import InputError
 from nearer.losses.label_sets import LabelSetLoss
 from nearer.objectives.base import Plane, Product, Rescaled, WithFactors, members
-from nearer.objectives.block_coordinates import Side, coordinates
+from nearer.objectives.block_coordinates import RowCurvatures, coordinates
 from nearer.objectives.parameters import OneArray
 from nearer.objectives.planes import checked_factor
 from nearer.objectives.points import mean_one
@@ -213,11 +213,15 @@ class AffinityObjective:
         W, V = X[:n], X[n:]
         squares, means, sums = self._curvatures(X)
         totals = squares.sum(axis=1)
-        of_features = Side(
-            4 * squares, V, squares @ V / np.maximum(totals, 1e-300)[:, None], -4 * totals, 2 * self.trace_penalty
+        of_features = RowCurvatures(
+            4 * squares,
+            V,
+            squares @ V / np.maximum(totals, 1e-300)[:, None],
+            -4 * totals,
+            2 * self.trace_penalty,
         )
         points = means.T @ W / np.maximum(sums, 1e-300)[:, None] - self.parts * V
-        of_labels = Side(4 * squares.T, W, points, 4 * sums, 2 * self.trace_penalty)
+        of_labels = RowCurvatures(4 * squares.T, W, points, 4 * sums, 2 * self.trace_penalty)
         first, second = coordinates([of_features, of_labels])
 
         def factor(changes: np.ndarray) -> np.ndarray:
@@ -268,7 +272,7 @@ class AffinityObjective:
         return loss, across, self.parts * sums
 
     def _curvatures(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return sums over rows of second derivatives by each affinity: times squared features, times features, alone."""
+        """Return sums over rows of second derivatives: times squared features, times features, and alone."""
         squares, means = np.zeros((2, self.n_features, self.n_labels))
         sums = np.zeros(self.n_labels)
         for block, look in self._looks(X):

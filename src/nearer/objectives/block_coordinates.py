@@ -22,7 +22,7 @@ _NOTHING = 1e-7
 _LEAST = 1e-10
 
 
-class Side:
+class RowCurvatures:
     """Some rows of a factor, each with the sum over objects j of `weights[i, j] x_j x_jᵀ`, plus a multiple of I.
 
     Parameters
@@ -109,15 +109,15 @@ class Blocks:
         return self._loops.times(self.roots, np.ascontiguousarray(gradient))
 
 
-def coordinates(sides: list[Side]) -> list[Any]:
-    """Return coordinates of every side: by blocks, the small ones first, as long as there is room for them.
+def coordinates(sets: list[RowCurvatures]) -> list[Any]:
+    """Return coordinates for every set of rows: by blocks, the small ones first, as long as there is room for them.
 
-    >>> few, many = (Side(np.ones((n, 1)), np.ones((1, 9)), np.zeros((n, 9)), np.zeros(n), 1.0) for n in (2, 10**6))
+    >>> few, many = (RowCurvatures(np.ones((n, 1)), np.ones((1, 9)), np.zeros((n, 9)), np.zeros(n), 1.0) for n in (2, 10**6))
     >>> [type(found).__name__ for found in coordinates([many, few])]
     ['Diagonal', 'Blocks']
     """
     room, found = _MOST_NUMBERS, dict[int, Any]()
-    for at in sorted(range(len(sides)), key=lambda at: sides[at].n_numbers()):
-        room -= sides[at].n_numbers()
-        found[at] = sides[at].blocks() if room >= 0 else sides[at].diagonal()
-    return [found[at] for at in range(len(sides))]
+    for at in sorted(range(len(sets)), key=lambda at: sets[at].n_numbers()):
+        room -= sets[at].n_numbers()
+        found[at] = sets[at].blocks() if room >= 0 else sets[at].diagonal()
+    return [found[at] for at in range(len(sets))]

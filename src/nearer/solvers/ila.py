@@ -28,7 +28,7 @@ _FEW, _HARDLY = 2, 1e-3
 #: factor of that share after a round that did not grow, or hardly descended
 _SHARPER = 0.1
 _MOST_ITERATIONS = 2000
-#: local coordinates are renewed after so many iterations while the gap is above a share of the objective
+#: local coordinates are renewed after this number of iterations while the gap is above a share of the objective
 _FRESH, _FAR = 30, 0.3
 #: columns may go if that raises the objective by less than this share of the tolerance
 _NOTHING = 0.01
@@ -102,7 +102,9 @@ class _Growth:
         self, solver: ILA, objective: WithFactors, x: np.ndarray, rng: np.random.Generator, run: Run
     ):
         self.solver, self.objective, self.rng, self.run = solver, objective, rng, run
-        self.most = min(len(x), solver.max_rank or len(x), getattr(objective, "most_rank", len(x)))
+        #: no more columns are added than the minimum can have, if the objective knows; the start may have more
+        useful = max(x.shape[1], getattr(objective, "most_rank", len(x)))
+        self.most = min(len(x), solver.max_rank or len(x), useful)
         self.Q = principal(x)[:, : self.most]
         self.value = objective.value(self.Q)
         self.count, self.still, self.bound = 1, 0, least_loss(objective)
@@ -223,7 +225,7 @@ class _Growth:
     def _goes_on(self) -> bool:
         if self.still < _PATIENCE:
             return True
-        limited = self.Q.shape[1] >= self.most == self.solver.max_rank < len(self.Q)
+        limited = self.Q.shape[1] >= (self.solver.max_rank or math.inf) and self.Q.shape[1] < len(self.Q)
         self.run.stop_reason = "tolerance" if limited else "precision"
         return False
 

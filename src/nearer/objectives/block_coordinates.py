@@ -112,7 +112,8 @@ class Blocks:
 def coordinates(sets: list[RowCurvatures]) -> list[Any]:
     """Return coordinates for every set of rows: by blocks, the small ones first, as long as there is room for them.
 
-    >>> few, many = (RowCurvatures(np.ones((n, 1)), np.ones((1, 9)), np.zeros((n, 9)), np.zeros(n), 1.0) for n in (2, 10**6))
+    >>> rest = np.ones((1, 9)), np.zeros((10**6, 9)), np.zeros(10**6), 1.0
+    >>> few, many = (RowCurvatures(np.ones((n, 1)), *rest) for n in (2, 10**6))
     >>> [type(found).__name__ for found in coordinates([many, few])]
     ['Diagonal', 'Blocks']
     """

@@ -144,6 +144,26 @@ def test_the_same_certified_minimum_in_far_fewer_evaluations(loss):
     assert Q.shape[1] <= f.most_rank
 
 
+def test_no_more_columns_are_added_than_a_minimum_can_have():
+    """With a weak penalty the rank comes close to its limit, the number of tags; a start may be wider."""
+    f = tagged(tags=5, penalty=1e-5)
+    assert f.most_rank == 5
+    for width in (1, 9):
+        start = np.random.default_rng(4).normal(size=(f.shape[0], width)) * (width > 1)
+        seen = list[int]()
+        Q, result = minimise(
+            ILA(),
+            f,
+            start,
+            budget=Budget(tol=1e-5),
+            rng=np.random.default_rng(0),
+            callback=lambda p, seen=seen: seen.append(p.rank) and False,
+        )
+        assert result.stop_reason == "tolerance"
+        assert max(seen) <= max(width, 5)
+        assert Q.shape[1] <= 5
+
+
 def test_which_objectives_have_coordinates():
     f = tagged()
     dense = {"labels": f.labels, "threshold": False}

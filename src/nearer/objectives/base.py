@@ -86,7 +86,8 @@ class WithFactors(Objective, Protocol):
     """An objective L(C) + trace_penalty * tr C over positive semidefinite C = Q Qᵀ, read by factors Q of any width.
 
     No method forms C or its gradient. L is never negative. It is convex if the objective provides "convexity", and has
-    a continuous gradient if it provides "smoothness".
+    a continuous gradient if it provides "smoothness". If it provides "rescaled", solvers descend in the coordinates
+    that `rescaled(X)` returns. An attribute `most_rank` says that no minimum has a higher rank.
     """
 
     trace_penalty: float

@@ -80,12 +80,13 @@ def test_large_sides_have_diagonals(monkeypatch):
 
 
 @LOSSES
+@pytest.mark.parametrize("damping", [0.0, 0.1])
 @pytest.mark.parametrize("room", [0, 10**6], ids=["diagonal", "blocks"])
-def test_a_descent_has_the_gradient_of_its_value(loss, room, monkeypatch):
+def test_a_descent_has_the_gradient_of_its_value(loss, room, damping, monkeypatch):
     monkeypatch.setattr(block_coordinates, "_MOST_NUMBERS", room)
     f, rng = tagged(loss=loss), np.random.default_rng(2)
     Q = rng.normal(size=(f.shape[0], 3))
-    descent = f.rescaled(Q)
+    descent = f.damped(Q, damping)
     np.testing.assert_array_equal(descent.factor(descent.start), Q)
     W, direction = 0.1 * rng.normal(size=(2, *Q.shape))
     value, gradient = descent.value_and_gradient(W)
@@ -94,13 +95,21 @@ def test_a_descent_has_the_gradient_of_its_value(loss, room, monkeypatch):
     assert np.vdot(gradient, direction) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5)
 
 
+def test_damping_shortens_what_changes_mean():
+    f = tagged()
+    Q, W = np.random.default_rng(2).normal(size=(2, f.shape[0], 3))
+    lengths = [np.linalg.norm(f.damped(Q, damping).factor(W) - Q) for damping in (0.0, 0.1, 1e4)]
+    assert lengths[0] > lengths[1] > lengths[2]
+    assert lengths[2] == pytest.approx(np.linalg.norm(W) / np.sqrt(2e4), rel=1e-2)
+
+
 def test_each_row_of_a_factor_has_about_unit_curvature():
     """Curvatures of rows of the factor differ by a factor of 100 and more, and by less than 4 in these coordinates."""
     f = tagged()
     Q, _ = minimise(
         ILA(), f, np.zeros((f.shape[0], 1)), budget=Budget(tol=1e-3), rng=np.random.default_rng(0)
     )
-    descent, rng, h = f.rescaled(Q), np.random.default_rng(3), 1e-3
+    descent, rng, h = f.damped(Q, 0.0), np.random.default_rng(3), 1e-3
     curvatures = []
     for i in range(len(Q)):
         W = np.zeros(Q.shape)
@@ -122,7 +131,7 @@ class Plain:
 
     def __init__(self, objective):
         self.objective = objective
-        self.provides = objective.provides - {"rescaled"}
+        self.provides = objective.provides - {"damped"}
 
     def __getattr__(self, name):
         return getattr(self.objective, name)
@@ -167,8 +176,8 @@ def test_no_more_columns_are_added_than_a_minimum_can_have():
 def test_which_objectives_have_coordinates():
     f = tagged()
     dense = {"labels": f.labels, "threshold": False}
-    assert "rescaled" in f.provides
-    assert "rescaled" not in AffinityObjective(f.X.toarray(), loss=RankingLoss(), **dense).provides
-    assert "rescaled" not in AffinityObjective(f.X, f.labels, loss=SoftMaxLoss()).provides
+    assert "damped" in f.provides
+    assert "damped" not in AffinityObjective(f.X.toarray(), loss=RankingLoss(), **dense).provides
+    assert "damped" not in AffinityObjective(f.X, f.labels, loss=SoftMaxLoss()).provides
     own = type("Own", (MarginLoss,), {"name": "own", "curvature": 1.0, "value": abs, "slope": abs})()
-    assert "rescaled" not in AffinityObjective(f.X, loss=RankingLoss(own), **dense).provides
+    assert "damped" not in AffinityObjective(f.X, loss=RankingLoss(own), **dense).provides

@@ -125,7 +125,7 @@ class AffinityObjective:
         """Return what solvers may use; a loss with a kink is not smooth."""
         parts = members(WithFactors) | {"convexity"}
         parts |= {"smoothness"} if self.loss.smooth else set()
-        parts |= {"rescaled"} if self._has_curvature and not self.threshold else set()
+        parts |= {"damped"} if self._has_curvature and not self.threshold else set()
         return parts | ({"gradient_range"} if self._range_is_small else set())
 
     def start(self, x: np.ndarray) -> np.ndarray:
@@ -204,13 +204,15 @@ class AffinityObjective:
 
         return at
 
-    def rescaled(self, X: np.ndarray) -> Rescaled:
+    def damped(self, X: np.ndarray, damping: float) -> Rescaled:
         """Return descent from a factor X in coordinates in which each of its rows has about unit curvature.
 
-        Second derivatives between labels of a row, and between features of a row, are left out.
+        Second derivatives between labels of a row, and between features of a row, are left out. The damping is added to
+        the trace penalty: the more the gradient by C exceeds the penalty, the less curvatures at X say about the way.
         """
         n, d = self.n_features, X.shape[1]
         W, V = X[:n], X[n:]
+        least = 2 * (self.trace_penalty + damping)
         squares, means, sums = self._curvatures(X)
         totals = squares.sum(axis=1)
         of_features = RowCurvatures(
@@ -218,10 +220,10 @@ class AffinityObjective:
             V,
             squares @ V / np.maximum(totals, 1e-300)[:, None],
             -4 * totals,
-            2 * self.trace_penalty,
+            least,
         )
         points = means.T @ W / np.maximum(sums, 1e-300)[:, None] - self.parts * V
-        of_labels = RowCurvatures(4 * squares.T, W, points, 4 * sums, 2 * self.trace_penalty)
+        of_labels = RowCurvatures(4 * squares.T, W, points, 4 * sums, least)
         first, second = coordinates([of_features, of_labels])
 
         def factor(changes: np.ndarray) -> np.ndarray:
@@ -233,7 +235,7 @@ class AffinityObjective:
             value, gradient = self.value_and_factor_gradient(factor(changes))
             return value, np.concatenate([first.back(gradient[:n]), second.back(gradient[n:])])
 
-        return Rescaled(np.zeros((len(X), d)), value_and_gradient, factor, local=True)
+        return Rescaled(np.zeros((len(X), d)), value_and_gradient, factor)
 
     # -- inside -------------------------------------------------------------------------------------------------
 

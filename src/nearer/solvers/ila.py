@@ -30,6 +30,8 @@ _SHARPER = 0.1
 _MOST_ITERATIONS = 2000
 #: local coordinates are renewed after this number of iterations while the gap is above a share of the objective
 _FRESH, _FAR = 30, 0.3
+#: damping of local coordinates, as a share of the largest eigenvalue of minus the gradient
+_DAMPING = 0.2
 #: columns may go if that raises the objective by less than this share of the tolerance
 _NOTHING = 0.01
 #: rounds in a row without progress that end the run
@@ -180,7 +182,7 @@ class _Growth:
             return enough
 
         try:
-            most = _FRESH if descent.local and self.far else _MOST_ITERATIONS
+            most = _FRESH if "damped" in self.objective.provides and self.far else _MOST_ITERATIONS
             descend(value_and_gradient, descent.start, record, self.solver.memory, most)
         except (Stop, KeyboardInterrupt) as reason:
             if not isinstance(reason, Stop):
@@ -191,6 +193,9 @@ class _Growth:
 
     def _descent(self) -> Rescaled:
         """Return what to descend over: better coordinates if the objective has any, else the factor itself."""
+        if "damped" in self.objective.provides:
+            excess = max(self.certificate.eigenvalue, 0.0)
+            return self.objective.damped(self.Q, _DAMPING * excess)  # type: ignore[attr-defined]
         if "rescaled" in self.objective.provides:
             return self.objective.rescaled(self.Q)  # type: ignore[attr-defined]
         return Rescaled(self.Q, self.objective.value_and_factor_gradient, lambda W: W)

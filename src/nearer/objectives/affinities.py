@@ -108,8 +108,9 @@ class AffinityObjective:
         n_label_features = self.n_labels if label_features is None else label_features.shape[1]
         self.shape = (size := self.n_features + n_label_features + threshold, size)
         self.n_terms = self.n_rows * self.n_labels
-        #: no minimum has a higher rank: the gradient by C vanishes on Q, but on no vector of features of rows alone
-        self.most_rank = n_label_features + threshold
+        #: no minimum has a higher rank: the gradient by C vanishes on Q, but on no vector of features of rows alone;
+        #: with a threshold, growth is not limited by that: fits then ended further from their minimum
+        self.most_rank = size if threshold else n_label_features
         shares = mean_one(weights, np.dtype(np.float64))
         self._shares = (shares if len(shares) else np.ones(self.n_rows)) / self.n_rows
         own = np.diff(self.labels.indptr)

@@ -5,10 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from nearer._compiled import label_loop_for
-from nearer._compiled.label_sets import SEARCHED
+from nearer._compiled import label_curvature_loop_for, label_loop_for
+from nearer._compiled.label_sets import FACTORS, REACH, SEARCHED
+from nearer._compiled.label_sets_reference import replace_by_curvatures
 from nearer._compiled.label_sets_reference import replace_by_slopes as plain
-from nearer.losses import MARGIN_LOSSES, MarginLoss, RankingLoss, SmoothHingeLoss, SoftMaxLoss
+from nearer.losses import (
+    MARGIN_LOSSES,
+    LogisticLoss,
+    MarginLoss,
+    RankingLoss,
+    SmoothHingeLoss,
+    SoftMaxLoss,
+)
 
 KINDS = {"soft-max": SoftMaxLoss, "ranking": RankingLoss}
 LOSSES = pytest.mark.parametrize(
@@ -151,3 +159,56 @@ def test_no_row_has_less_than_the_least_loss_and_some_come_close(kind, margin):
         min(loss.of_row(np.where(mine, size, -size), mine)[0] for size in (0.5, 1.0, 100.0)) for mine in own
     ]
     np.testing.assert_allclose(perfect, least, atol=1e-9)
+
+
+@pytest.mark.parametrize("m", [7, FACTORS, FACTORS + 1, 3 * FACTORS - 2])
+@pytest.mark.parametrize("apart", [1.0, 30.0, 0.45 * REACH, 0.6 * REACH])
+def test_the_logistic_loss_by_products_of_exponentials(m, apart):
+    """Affinities from very near to further apart than exponentials reach."""
+    rng = np.random.default_rng(m)
+    affinities = rng.uniform(-apart, apart, size=(4, m)) + 50
+    affinities[:, 0], affinities[:, -1] = 50 - apart, 50 + apart
+    own = rng.random((4, m)) < 0.3
+    own[:2, [0, -1]] = [[True, False], [False, True]]
+    labels, starts = np.nonzero(own)[1], np.append(0, np.cumsum(own.sum(axis=1)))
+    shares, other = rng.uniform(0.1, 2, size=4), affinities.copy()
+    expected = plain(RankingLoss(), starts, labels, shares, other)
+    assert label_loop_for(RankingLoss())(starts, labels, shares, affinities) == pytest.approx(
+        expected, rel=1e-13
+    )
+    np.testing.assert_allclose(affinities, other, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+def test_the_logistic_loss_leaves_divergence_visible(broken):
+    affinities = np.zeros((1, 9))
+    affinities[0, 5] = broken
+    assert not np.isfinite(
+        label_loop_for(RankingLoss())(np.array([0, 2]), np.arange(2), np.ones(1), affinities)
+    )
+
+
+@pytest.mark.parametrize(
+    "margin",
+    [loss() for loss in MARGIN_LOSSES.values() if np.isfinite(loss().curvature)],
+    ids=lambda m: m.name,
+)
+def test_curvatures_are_finite_differences_of_slopes(margin):
+    affinities, starts, labels, shares, _ = rows(seed=4)
+    loss, h = RankingLoss(margin), 1e-5
+    found, other = affinities.copy(), affinities.copy()
+    label_curvature_loop_for(loss)(starts, labels, shares, found)
+    replace_by_curvatures(loss, starts, labels, shares, other)
+    np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-12)
+    for y in range(affinities.shape[1]):
+        ends = [affinities.copy() for _ in range(2)]
+        for step, end in zip((h, -h), ends, strict=True):
+            end[:, y] += step
+            plain(loss, starts, labels, shares, end)
+        np.testing.assert_allclose(found[:, y], (ends[0] - ends[1])[:, y] / (2 * h), rtol=1e-3, atol=1e-6)
+
+
+def test_only_rankings_have_curvatures():
+    assert label_curvature_loop_for(SoftMaxLoss()) is None
+    assert label_curvature_loop_for(RankingLoss(Quartic())) is None
+    assert label_curvature_loop_for(RankingLoss(LogisticLoss())) is not None

@@ -98,3 +98,16 @@ def link_loop_for(loss: LinkLoss) -> Callable[..., float]:
     from nearer._compiled.links_reference import link_losses as plain
 
     return partial(plain, loss)
+
+
+def label_curvature_loop_for(loss: LabelSetLoss) -> Callable[..., None] | None:
+    """Return the loop that replaces affinities by second derivatives; None if there is none for the loss.
+
+    It takes what the loop above takes.
+    """
+    if type(loss) is not RankingLoss or not is_named(loss.margin):
+        return None
+    from nearer._compiled import label_sets
+    from nearer._compiled.margin_losses import MARGIN_CODES
+
+    return partial(label_sets.ranking_curvatures, MARGIN_CODES[type(loss.margin)])

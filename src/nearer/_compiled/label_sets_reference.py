@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearer.losses.label_sets import LabelSetLoss
+from nearer.losses.label_sets import LabelSetLoss, RankingLoss
 
 
 def replace_by_slopes(
@@ -19,3 +19,14 @@ def replace_by_slopes(
         total += share * value
         affinities[i] = share * slopes
     return float(total)
+
+
+def replace_by_curvatures(
+    loss: RankingLoss, starts: np.ndarray, labels: np.ndarray, shares: np.ndarray, affinities: np.ndarray
+) -> None:
+    """Put the second derivatives by each affinity, times the share of the row, in place of the affinities."""
+    for i, share in enumerate(shares):
+        own = np.zeros(affinities.shape[1], bool)
+        own[labels[starts[i] : starts[i + 1]]] = True
+        pairs = loss.margin.second_derivative(affinities[i][own][:, None] - affinities[i][~own][None, :])
+        affinities[i][own], affinities[i][~own] = share * pairs.sum(axis=1), share * pairs.sum(axis=0)

@@ -120,7 +120,7 @@ def _minimise(
 
 
 def _solver(estimator: Any) -> ILA:
-    return ILA(max_rank=estimator.max_rank)
+    return ILA(max_rank=estimator.max_rank, memory=getattr(estimator, "_memory", ILA.memory))
 
 
 def _budget(estimator: Any) -> Budget:

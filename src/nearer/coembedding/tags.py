@@ -131,6 +131,9 @@ class TagRecommender(TagModel):
         },
     )
 
+    #: past steps of descent: an iteration costs far more than they do
+    _memory = 20
+
     def __init__(
         self,
         beta: float | str = "auto",

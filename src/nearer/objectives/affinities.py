@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nearer._compiled import label_loop_for
+from nearer._compiled import label_curvature_loop_for, label_loop_for
 from nearer._utils.runtime import heed
 from nearer.errors import InputError
 from nearer.losses.label_sets import LabelSetLoss
-from nearer.objectives.base import Plane, Product, WithFactors, members
+from nearer.objectives.base import Plane, Product, Rescaled, WithFactors, members
+from nearer.objectives.block_coordinates import RowCurvatures, coordinates
 from nearer.objectives.parameters import OneArray
 from nearer.objectives.planes import checked_factor
 from nearer.objectives.points import mean_one
@@ -108,18 +109,25 @@ class AffinityObjective:
         n_label_features = self.n_labels if label_features is None else label_features.shape[1]
         self.shape = (size := self.n_features + n_label_features + threshold, size)
         self.n_terms = self.n_rows * self.n_labels
+        #: no minimum has a higher rank: the gradient by C vanishes on Q, but on no vector of features of rows alone;
+        #: with a threshold, growth is not limited by that: fits then ended further from their minimum
+        self.most_rank = size if threshold else n_label_features
         shares = mean_one(weights, np.dtype(np.float64))
         self._shares = (shares if len(shares) else np.ones(self.n_rows)) / self.n_rows
         own = np.diff(self.labels.indptr)
         #: the certificate of a solver is tighter if it knows this
         self.least_loss = float(self._shares @ loss.least(own, self.n_labels - own))
-        self._blocks = list(_blocks(X, self.labels, self._shares, label_loop_for(loss)))
+        loops = label_loop_for(loss), label_curvature_loop_for(loss)
+        self._blocks = list(_blocks(X, self.labels, self._shares, *loops))
+        #: sparse rows are few numbers, so that features have blocks of second derivatives of their own
+        self._has_curvature = loops[1] is not None and sparse.issparse(X) and label_features is None
 
     @property
     def provides(self) -> frozenset[str]:
         """Return what solvers may use; a loss with a kink is not smooth."""
         parts = members(WithFactors) | {"convexity"}
         parts |= {"smoothness"} if self.loss.smooth else set()
+        parts |= {"damped"} if self._has_curvature and not self.threshold else set()
         return parts | ({"gradient_range"} if self._range_is_small else set())
 
     def start(self, x: np.ndarray) -> np.ndarray:
@@ -200,6 +208,39 @@ class AffinityObjective:
 
         return at
 
+    def damped(self, X: np.ndarray, damping: float) -> Rescaled:
+        """Return descent from a factor X in coordinates in which each of its rows has about unit curvature.
+
+        Second derivatives between labels of a row, and between features of a row, are left out. The damping is added to
+        the trace penalty: the more the gradient by C exceeds the penalty, the less curvatures at X say about the way.
+        """
+        n, d = self.n_features, X.shape[1]
+        W, V = X[:n], X[n:]
+        least = 2 * (self.trace_penalty + damping)
+        squares, means, sums = self._curvatures(X)
+        totals = squares.sum(axis=1)
+        of_features = RowCurvatures(
+            4 * squares,
+            V,
+            squares @ V / np.maximum(totals, 1e-300)[:, None],
+            -4 * totals,
+            least,
+        )
+        points = means.T @ W / np.maximum(sums, 1e-300)[:, None] - self.parts * V
+        of_labels = RowCurvatures(4 * squares.T, W, points, 4 * sums, least)
+        first, second = coordinates([of_features, of_labels])
+
+        def factor(changes: np.ndarray) -> np.ndarray:
+            found = np.concatenate([first.out(changes[:n]), second.out(changes[n:])])
+            found += X
+            return found
+
+        def value_and_gradient(changes: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = self.value_and_factor_gradient(factor(changes))
+            return value, np.concatenate([first.back(gradient[:n]), second.back(gradient[n:])])
+
+        return Rescaled(np.zeros((len(X), d)), value_and_gradient, factor)
+
     # -- inside -------------------------------------------------------------------------------------------------
 
     @property
@@ -237,6 +278,18 @@ class AffinityObjective:
             across[block.columns] += block.XT @ slopes
             sums += slopes.sum(axis=0)
         return loss, across, self.parts * sums
+
+    def _curvatures(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return sums over rows of second derivatives: times squared features, times features, and alone."""
+        squares, means = np.zeros((2, self.n_features, self.n_labels))
+        sums = np.zeros(self.n_labels)
+        for block, look in self._looks(X):
+            bent = look()
+            block.replace_by_curvatures(bent)  # type: ignore[misc]
+            means[block.columns] += block.XT @ bent
+            squares[block.columns] += block.XT.multiply(block.XT) @ bent
+            sums += bent.sum(axis=0)
+        return squares, means, sums
 
     def _times(self, across: np.ndarray, sums: np.ndarray, W: np.ndarray) -> np.ndarray:
         """Return the product of the gradient by C, from its parts, with a vector or with columns."""
@@ -292,7 +345,14 @@ def _affinities_by_table(X: Any, table: np.ndarray, V: np.ndarray, parts: int, t
 class _Block:
     """Some rows, their labels and their shares of the mean."""
 
-    def __init__(self, X: Any, labels: Any, shares: np.ndarray, loop: Callable[..., float]):
+    def __init__(
+        self,
+        X: Any,
+        labels: Any,
+        shares: np.ndarray,
+        loop: Callable[..., float],
+        curvature_loop: Callable[..., None] | None,
+    ):
         #: the features that occur in the block, and their transpose; of thousands of ids, a few
         self.columns: Any = np.unique(X.indices) if sparse.issparse(X) else slice(None)
         self.X, self.XT = X, X[:, self.columns].T
@@ -300,14 +360,18 @@ class _Block:
         self.replace_by_slopes: Callable[[np.ndarray], float] = partial(
             loop, labels.indptr, labels.indices, shares
         )
+        #: put second derivatives in place of the affinities, if the loss has any
+        self.replace_by_curvatures = curvature_loop and partial(
+            curvature_loop, labels.indptr, labels.indices, shares
+        )
 
 
-def _blocks(X: Any, labels: Any, shares: np.ndarray, loop: Callable[..., float]) -> Iterator[_Block]:
+def _blocks(X: Any, labels: Any, shares: np.ndarray, *loops: Any) -> Iterator[_Block]:
     """Cut rows so that a block has a limited number of affinities."""
     count = max(_BLOCK // max(labels.shape[1], 1), 1)
     if len(shares) <= count:
-        yield _Block(X, labels, shares, loop)
+        yield _Block(X, labels, shares, *loops)
         return
     for start in range(0, len(shares), count):
         part = slice(start, start + count)
-        yield _Block(X[part], labels[part], shares[part], loop)
+        yield _Block(X[part], labels[part], shares[part], *loops)

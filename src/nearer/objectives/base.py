@@ -94,7 +94,9 @@ class WithFactors(Objective, Protocol):
     """An objective L(C) + trace_penalty * tr C over positive semidefinite C = Q Qᵀ, read by factors Q of any width.
 
     No method forms C or its gradient. L is never negative. It is convex if the objective provides "convexity", and has
-    a continuous gradient if it provides "smoothness".
+    a continuous gradient if it provides "smoothness". If it provides "rescaled" or "damped", solvers descend in the
+    coordinates that `rescaled(X)` or `damped(X, damping)` returns; the second are for the neighbourhood of X alone. An
+    attribute `most_rank` says that no minimum has a higher rank.
     """
 
     trace_penalty: float

@@ -31,6 +31,10 @@ _FEW, _HARDLY = 2, 1e-3
 #: factor of that share after a round that did not grow, or hardly descended
 _SHARPER = 0.1
 _MOST_ITERATIONS = 2000
+#: local coordinates are renewed after this number of iterations while the gap is above a share of the objective
+_FRESH, _FAR = 30, 0.3
+#: damping of local coordinates, as a share of the largest eigenvalue of minus the gradient
+_DAMPING = 0.2
 #: columns may go if that raises the objective by less than this share of the tolerance
 _NOTHING = 0.01
 #: rounds in a row without progress that end the run
@@ -105,12 +109,15 @@ class _Growth:
         self, solver: ILA, objective: WithFactors, x: np.ndarray, rng: np.random.Generator, run: Run
     ):
         self.solver, self.objective, self.rng, self.run = solver, objective, rng, run
-        self.most = min(len(x), solver.max_rank or len(x))
+        #: no more columns are added than the minimum can have, if the objective knows; the start may have more
+        useful = max(x.shape[1], getattr(objective, "most_rank", len(x)))
+        self.most = min(len(x), solver.max_rank or len(x), useful)
         self.Q = principal(x)[:, : self.most]
         self.value = math.nan
         self.count, self.still, self.bound = 1, 0, least_loss(objective)
         #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
         self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
+        self.far = True
 
     def round(self) -> bool:
         """Grow, descend and prune once; return False if there is no progress left to make."""
@@ -136,6 +143,7 @@ class _Growth:
         gap = max(self.value - self.bound, 0.0)
         # the gap is of the order of the slopes, what is left to descend of that of their squares
         share = max(gap / abs(self.value), self.run.budget.tol) if self.value else 0.0
+        self.far = share > _FAR
         self.enough = _ENOUGH * self.sharpness * share**2 * abs(self.value)
         self.run.note(
             lower_bound=self.bound, eigenvalue=found.eigenvalue, slack=found.slack, rank=self.Q.shape[1]
@@ -200,10 +208,14 @@ class _Growth:
             self.run.look(self.Q, value, length, rank=self.Q.shape[1])
             return enough
 
-        descend(value_and_gradient, descent.start, record, self.solver.memory, _MOST_ITERATIONS)
+        most = _FRESH if "damped" in self.objective.provides and self.far else _MOST_ITERATIONS
+        descend(value_and_gradient, descent.start, record, self.solver.memory, most)
 
     def _descent(self) -> Rescaled:
         """Return what to descend over: better coordinates if the objective has any, else the factor itself."""
+        if "damped" in self.objective.provides:
+            excess = max(self.certificate.eigenvalue, 0.0)
+            return self.objective.damped(self.Q, _DAMPING * excess)  # type: ignore[attr-defined]
         if "rescaled" in self.objective.provides:
             return self.objective.rescaled(self.Q)  # type: ignore[attr-defined]
         return Rescaled(self.Q, self.objective.value_and_factor_gradient, lambda W: W)
@@ -239,7 +251,7 @@ class _Growth:
     def _goes_on(self) -> bool:
         if self.still < _PATIENCE:
             return True
-        limited = self.Q.shape[1] >= self.most < len(self.Q)
+        limited = self.Q.shape[1] >= (self.solver.max_rank or math.inf) and self.Q.shape[1] < len(self.Q)
         self.run.stop_reason = "tolerance" if limited else "precision"
         return False
 

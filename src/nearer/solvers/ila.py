@@ -22,8 +22,9 @@ from nearer.solvers.run import Run, Stop
 
 #: a positive eigenvalue below this share of tolerance and trace penalty is none
 _POSITIVE = 0.1
-#: least accuracy of eigenvalues, as a share of the trace penalty
-_ACCURACY = 1e-3
+#: least accuracy of eigenvalues, as a share of the trace penalty; far from the minimum it is this share of the gap,
+#: where that is more than the tolerance: directions then need not be accurate
+_ACCURACY, _FAR_OFF = 1e-2, 0.1
 #: descent in the factor ends if this many iterations lower the objective by less than a share of the squared gap
 _WINDOW, _ENOUGH = 10, 0.1
 #: it also ends if this many iterations lower the objective by less than a share of that
@@ -117,7 +118,8 @@ class _Growth:
         self.count, self.still, self.bound = 1, 0, least_loss(objective)
         #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
         self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
-        self.far = True
+        #: the gap as a share of the objective, and whether it is large
+        self.share, self.far = 1.0, True
 
     def round(self) -> bool:
         """Grow, descend and prune once; return False if there is no progress left to make."""
@@ -143,7 +145,7 @@ class _Growth:
         gap = max(self.value - self.bound, 0.0)
         # the gap is of the order of the slopes, what is left to descend of that of their squares
         share = max(gap / abs(self.value), self.run.budget.tol) if self.value else 0.0
-        self.far = share > _FAR
+        self.share, self.far = min(share, 1.0), share > _FAR
         self.enough = _ENOUGH * self.sharpness * share**2 * abs(self.value)
         self.run.note(
             lower_bound=self.bound, eigenvalue=found.eigenvalue, slack=found.slack, rank=self.Q.shape[1]
@@ -152,7 +154,8 @@ class _Growth:
         self.run.record(_shown(self.Q), self.value, weight, gap=gap, **columns)
 
     def _certified(self, most: int) -> Certificate:
-        accuracy = min(max(_POSITIVE * self.run.budget.tol, 1e-12), _ACCURACY)
+        wanted = max(self.run.budget.tol, _FAR_OFF * self.share)
+        accuracy = min(max(_POSITIVE * wanted, 1e-12), _ACCURACY)
         self.run.count(self.objective.n_terms)
         return certify(self.objective, self.Q, self.value, most, self.rng, accuracy)
 

@@ -45,7 +45,7 @@ SETTINGS: dict[str, Any] = {
     "most_passes": 200,
     "trials": 12,
     # passes over all posts, with all derivatives
-    "most_evaluations": {"20": 2000, "10": 400},
+    "most_evaluations": {"20": 3000, "10": 400},
 }
 QUICK = {"cores": {"20": 1}, "betas": [1.0], "trials": 2, "most_passes": 10, "most_evaluations": {"20": 50}}
 

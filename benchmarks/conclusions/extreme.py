@@ -39,8 +39,13 @@ def _beside_adam(row: dict[str, Any], gaps: tuple[float, float]) -> str:
     ]
     return (
         f"On {row['cell']['data']} Newton reaches gaps of {gaps[0]:g} and {gaps[1]:g}: {times[0]}; Adam: "
-        f"{times[1]}; along eigenvectors: {times[2]}. They end at {listed(_ends(results, *_FULL))}."
+        f"{times[1]}; along eigenvectors: {times[2]}. They end at {listed(_ends(results, *_FULL))}, with a best MAP@5 of "
+        f"{listed([_best(results, name) for name in _FULL])}."
     )
+
+
+def _best(results: report.Results, name: str) -> str:
+    return f"{max(score for _, score in results[name]['map5']):.3f}"
 
 
 def _passes(count: float | None) -> str:

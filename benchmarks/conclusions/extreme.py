@@ -39,8 +39,8 @@ def _beside_adam(row: dict[str, Any], gaps: tuple[float, float]) -> str:
     ]
     return (
         f"On {row['cell']['data']} Newton reaches gaps of {gaps[0]:g} and {gaps[1]:g}: {times[0]}; Adam: "
-        f"{times[1]}; along eigenvectors: {times[2]}. They end at {listed(_ends(results, *_FULL))}, with a best MAP@5 of "
-        f"{listed([_best(results, name) for name in _FULL])}."
+        f"{times[1]}; along eigenvectors: {times[2]}. They end at {listed(_ends(results, *_FULL))}, with a best "
+        f"MAP@5 of {listed([_best(results, name) for name in _FULL])}."
     )
 
 

@@ -203,6 +203,22 @@ def test_axes_of_curvature_that_are_turned_cost_eigen_adam_nothing():
     assert reached(eigen, turn) < 0.2 * reached(plain, turn)
 
 
+@pytest.mark.parametrize("solver", [solvers.EigenAdam(epochs=8), solvers.FullAdam(epochs=8)])
+def test_adam_goes_on_from_a_state(solver):
+    f, x = towers()
+    seen = {}
+
+    def look(progress):
+        seen.setdefault(progress.epoch, (progress.parameters.clone(), progress.state()))
+
+    budget = Budget(max_epochs=8, tol=0)
+    whole, _ = minimise(solver, f, x, budget=budget, callback=look)
+    between, state = seen[4]
+    again, _ = minimise(solver, f, between, budget=budget, state=state)
+    assert not torch.allclose(between, whole, rtol=1e-6)
+    assert torch.allclose(again, whole, rtol=1e-12)
+
+
 class _Turned:
     """Half of the squared distance to targets in a metric of their columns."""
 

@@ -93,9 +93,8 @@ class _TurnedMoments(AdamMoments):
 
     def __call__(self, x: Any, gradient: Any, step: float) -> None:
         """Move x, which is changed in place as the gradient is."""
-        with rounded_products(
-            False
-        ):  # where gradients are small in turned coordinates, rounding would hide them
+        # where gradients are small in turned coordinates, rounding would hide them
+        with rounded_products(False):
             self._follow(gradient)
             self.count += 1
             towards(self.mean, gradient, 1 - self.beta1)

@@ -30,7 +30,7 @@ class EigenAdam(FullAdam):
     those of a network are seldom its coordinates. Here the axes are the eigenvectors of the mean of G'G over past
     gradients G, for the columns, and of GG', for the rows of matrices that are not tables of entities. The method is
     known as SOAP (Vyas et al., 2024). The eigenvectors follow every gradient, by one step of orthogonal iteration:
-    with new ones in every tenth step only, towers needed three times as many steps.
+    with new ones in every tenth step only, towers needed twice as many steps.
 
     Parameters
     ----------

@@ -32,10 +32,10 @@ class EigenAdam(FullAdam):
     known as SOAP (Vyas et al., 2024). The eigenvectors follow every gradient, by one step of orthogonal iteration:
     with new ones in every tenth step only, towers needed twice as many steps.
 
+    All other parameters are those of `FullAdam`, with other defaults.
+
     Parameters
     ----------
-    step, final_step, epochs, warm_up, beta1, beta2
-        As for `FullAdam`, with other defaults.
     beta3 : float
         Memory of the means of G'G and GG'.
     """

@@ -13,7 +13,7 @@ from nearer import datasets, losses
 from nearer.errors import InputError
 from nearer.objectives import GramObjective, SimilarityObjective
 from nearer.solvers import ILA, AcceleratedProximalGradient, Budget, Run, minimise
-from nearer.solvers.certificate import certify, gap_bound
+from nearer.solvers.certificate import certify, gap_bound, strongest_penalty
 from nearer.solvers.ila import principal
 from nearer.solvers.path import Choice, StopRule, Trials
 from nearer.solvers.plane_search import lowest_on
@@ -116,6 +116,18 @@ def test_a_planted_rank_is_found(rank):
     assert Q.shape == (12, rank)
     assert result.details["rank"] == rank
     np.testing.assert_allclose(Q @ Q.T, root @ root.T, atol=0.02)
+
+
+@pytest.mark.parametrize("share", [0.999, 0.99999])
+def test_an_eigenvalue_that_a_rough_look_misses_is_found(share):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    f = SimilarityObjective(X, X @ np.diag([3, 2, 1, 0.5, 0.2, 0.1]) @ X.T, trace_penalty=1.0)
+    f.trace_penalty = share * strongest_penalty(f, 6, rng)
+    _, result = solved(f, np.zeros((6, 1)), max_epochs=50, tol=1e-8)
+    assert result.stop_reason == "tolerance"
+    assert result.history["rank"][-1] == 1
+    assert result.n_epochs < 3
 
 
 def test_a_strong_penalty_leaves_nothing():

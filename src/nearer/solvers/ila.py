@@ -22,9 +22,10 @@ from nearer.solvers.run import Run, Stop
 
 #: a positive eigenvalue below this share of tolerance and trace penalty is none
 _POSITIVE = 0.1
-#: least accuracy of eigenvalues, as a share of the trace penalty; far from the minimum it is this share of the gap,
-#: where that is more than the tolerance: directions then need not be accurate
-_ACCURACY, _FAR_OFF = 1e-2, 0.1
+#: least accuracy of eigenvalues, as a share of the trace penalty
+_ACCURACY = 1e-3
+#: far from the minimum, directions need no more accuracy than a share of the gap, and this at least
+_FAR_OFF, _ROUGH = 0.1, 1e-2
 #: descent in the factor ends if this many iterations lower the objective by less than a share of the squared gap
 _WINDOW, _ENOUGH = 10, 0.1
 #: it also ends if this many iterations lower the objective by less than a share of that
@@ -154,8 +155,16 @@ class _Growth:
         self.run.record(_shown(self.Q), self.value, weight, gap=gap, **columns)
 
     def _certified(self, most: int) -> Certificate:
-        wanted = max(self.run.budget.tol, _FAR_OFF * self.share)
-        accuracy = min(max(_POSITIVE * wanted, 1e-12), _ACCURACY)
+        accuracy = min(max(_POSITIVE * self.run.budget.tol, 1e-12), _ACCURACY)
+        rough = min(_POSITIVE * _FAR_OFF * self.share, _ROUGH)
+        if rough > accuracy:
+            found = self._certified_to(rough, most)
+            if found.directions.shape[1] or not most:
+                return found
+        # small eigenvalues lead on as well: a round without directions would be lost
+        return self._certified_to(accuracy, most)
+
+    def _certified_to(self, accuracy: float, most: int) -> Certificate:
         self.run.count(self.objective.n_terms)
         return certify(self.objective, self.Q, self.value, most, self.rng, accuracy)
 

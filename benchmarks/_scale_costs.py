@@ -145,15 +145,7 @@ def gradient_parts(f: TowerObjective, x: Tensor) -> Iterator[tuple[str, Part]]:
             2 * k * pairs,
         ),
     )
-    yield (
-        "sums of right entities",
-        Part(
-            lambda: add_sums(block.by_right, slopes, P, by_right),
-            row + 12 * pairs,
-            4 * k * pairs,
-            2 * k * pairs,
-        ),
-    )
+    yield "sums of right entities", _sums_of_right(f, slopes, P, by_right)
     yield "all other pairs", Part(others, 2 * row, 0, 2 * n * k * k)
     yield "towers, backward", Part(backward, 4 * n * (19 * h + 2 * k), 0, 4 * n * (h * h + h * k))
     yield "L2 term", Part(l2_term, 12 * parameters)
@@ -171,7 +163,7 @@ def product_parts(f: TowerObjective, x: Tensor, direction: Tensor) -> Iterator[t
     P, Q = f.embeddings(x)
     W, H = push()
     block, factors = _block(f), _excess(f).curvatures(f.sums.pairs.scores(P, Q))
-    moved, by_left, by_right = torch.zeros_like(factors), torch.zeros_like(P), torch.zeros_like(Q)
+    by_left, by_right = torch.zeros_like(P), torch.zeros_like(Q)
     turned = f.sums.turned(f.sums.at(P, Q))
     row = 4.0 * k * n
     # forward, and the same for the moves: products with moved weights and with moved rows
@@ -185,18 +177,18 @@ def product_parts(f: TowerObjective, x: Tensor, direction: Tensor) -> Iterator[t
             6 * k * pairs,
         ),
     )
-    yield (
-        "sums of right entities",
-        Part(
-            lambda: add_sums(block.by_right, moved, P, by_right),
-            row + 12 * pairs,
-            4 * k * pairs,
-            2 * k * pairs,
-        ),
-    )
+    yield "sums of right entities", _sums_of_right(f, factors, P, by_right)
     yield (
         "all pairs, from moves to slopes",
         Part(lambda: turned(W, H), 9 * row + 24 * pairs, 12 * k * pairs, 8 * k * pairs + 8 * n * k * k),
+    )
+
+
+def _sums_of_right(f: TowerObjective, values: Tensor, P: Tensor, into: Tensor) -> Part:
+    n, pairs, _, _, k = _sizes(f)
+    by_right = _block(f).by_right
+    return Part(
+        lambda: add_sums(by_right, values, P, into), 4 * k * n + 12 * pairs, 4 * k * pairs, 2 * k * pairs
     )
 
 

@@ -108,9 +108,8 @@ def _minimise(
     solver: ILA, objective: Any, choice: Choice, run: Run, rng: np.random.Generator
 ) -> tuple[np.ndarray, Result]:
     if choice.stopped:
-        value = (
-            None if choice.errors else math.nan
-        )  # a pass over all terms, for a model that has learned nothing
+        # a value takes a pass over all terms, for a model that may have learned nothing
+        value = None if choice.errors else math.nan
         return choice.points, no_run(run, objective, choice.points, choice.stopped, value)
     run.enter("fitting", 1)
     try:

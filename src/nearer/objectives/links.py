@@ -142,12 +142,8 @@ class LinkObjective(FeaturedDistances):
         by_distance = np.bincount(self._thresholds.ravel(), np.tile(self._shares, 2), len(self._graph))
         by_distance[: self.n_terms] = 2 * self._shares
         of_objects = self._graph.sums(by_distance)
-        return (
-            1
-            / np.sqrt(self.rows.multiply(self.rows).T @ of_objects + max(self.trace_penalty, _LEAST_SCALE))[
-                :, None
-            ]
-        )
+        curvatures = self.rows.multiply(self.rows).T @ of_objects + max(self.trace_penalty, _LEAST_SCALE)
+        return 1 / np.sqrt(curvatures)[:, None]
 
     def gradient_range(self, X: np.ndarray) -> np.ndarray:
         """Return columns whose span holds all products of the gradient of the loss: the features of all objects."""

@@ -94,7 +94,7 @@ class FullAdam(Solver[WithGradient]):
         Length of the schedule, after which the solver ends; None means the budget of epochs.
     warm_up : int
         Steps over which the length grows linearly to that of the schedule. Long steps from random parameters can leave
-        a network where all embeddings are alike.
+        a network on a plateau.
     beta1, beta2 : float
         Memory of the mean gradient and of its square.
     """

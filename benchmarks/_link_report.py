@@ -12,7 +12,7 @@ from benchmarks._figures import MARKERS, PALETTE, grid, tidy_chart
 from benchmarks._tables import Table, checks, digits
 
 Rows = list[dict[str, Any]]
-OURS, CERTIFIED, TUNING = "LinkPredictor", "certified", "tuning"
+OURS, CERTIFIED, FACTORS, TUNING = "LinkPredictor", "certified", "factorisation", "tuning"
 MEASURES = {"auc": "AUC", "ap": "average precision"}
 GAP = 1e-4
 
@@ -111,7 +111,7 @@ def _measure(rows: Rows, measure: str, title: str) -> Table:
 def _tuning(rows: Rows) -> Table:
     note = (
         "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the offset, the rule; "
-        "neighbours in either direction or paths of two links."
+        "neighbours in either direction or paths of two links. The rank is the number of dimensions."
     )
     heads = ["", "of", "setting", "balance", "offset", "rule", "AUC", "AP", "seconds", "rank"]
     table = Table("Tuning", heads, note=note)
@@ -125,7 +125,7 @@ def _tuning(rows: Rows) -> Table:
                     *_words(trial["setting"]),
                     *numbers,
                     digits(trial["seconds"], 2),
-                    trial.get("rank", "-"),
+                    trial.get("rank", trial["setting"].get("rank") if name == FACTORS else "-"),
                 )
     return table
 
@@ -139,7 +139,7 @@ def _words(setting: Any) -> tuple[Any, ...]:
 
 
 def _certificate(rows: Rows, settings: dict[str, Any]) -> Table:
-    note = "The same fit, stopped at two relative gaps; seconds of CPU time."
+    note = "The same fit, stopped at two relative gaps, the looser one where its limits are; seconds of CPU time."
     heads = ["", "tol", "gap", "objective", "rank", "seconds", "AUC", "AP"]
     table = Table("Time and certificate", heads, note=note)
     for data in names(rows):

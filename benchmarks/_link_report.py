@@ -12,7 +12,7 @@ from benchmarks._figures import MARKERS, PALETTE, grid, tidy_chart
 from benchmarks._tables import Table, checks, digits
 
 Rows = list[dict[str, Any]]
-OURS, CERTIFIED, FACTORS, TUNING = "LinkPredictor", "certified", "factorisation", "tuning"
+OURS, CERTIFIED, TUNING = "LinkPredictor", "certified", "tuning"
 MEASURES = {"auc": "AUC", "ap": "average precision"}
 GAP = 1e-4
 
@@ -110,10 +110,10 @@ def _measure(rows: Rows, measure: str, title: str) -> Table:
 
 def _tuning(rows: Rows) -> Table:
     note = (
-        "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the offset, the rule; "
-        "neighbours in either direction or paths of two links. The rank is the number of dimensions."
+        "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the rule; "
+        "neighbours in either direction or paths of two links."
     )
-    heads = ["", "of", "setting", "balance", "offset", "rule", "AUC", "AP", "seconds", "rank"]
+    heads = ["", "of", "setting", "balance", "rule", "AUC", "AP", "seconds", "rank"]
     table = Table("Tuning", heads, note=note)
     for data in names(rows):
         for name in rivals(rows):
@@ -125,17 +125,17 @@ def _tuning(rows: Rows) -> Table:
                     *_words(trial["setting"]),
                     *numbers,
                     digits(trial["seconds"], 2),
-                    trial.get("rank", trial["setting"].get("rank") if name == FACTORS else "-"),
+                    trial.get("rank", "-"),
                 )
     return table
 
 
 def _words(setting: Any) -> tuple[Any, ...]:
-    """Return the strength, the balance, the offset and the rule; or which neighbours count."""
+    """Return the strength, the balance and the rule; or which neighbours count."""
     if isinstance(setting, dict):
         strength = setting.get("beta", setting.get("l2"))
-        return strength, setting["balance"], setting.get("offset", "-"), setting.get("rule", "-")
-    return "neighbours" if setting else "paths", "-", "-", "-"
+        return strength, setting["balance"], setting.get("rule", "-")
+    return "neighbours" if setting else "paths", "-", "-"
 
 
 def _certificate(rows: Rows, settings: dict[str, Any]) -> Table:

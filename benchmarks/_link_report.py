@@ -110,10 +110,10 @@ def _measure(rows: Rows, measure: str, title: str) -> Table:
 
 def _tuning(rows: Rows) -> Table:
     note = (
-        "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the offset, the rule; "
+        "Every trial in validation: the strength (`beta`, or the L2 term), the balance, the rule; "
         "neighbours in either direction or paths of two links."
     )
-    heads = ["", "of", "setting", "balance", "offset", "rule", "AUC", "AP", "seconds", "rank"]
+    heads = ["", "of", "setting", "balance", "rule", "AUC", "AP", "seconds", "rank"]
     table = Table("Tuning", heads, note=note)
     for data in names(rows):
         for name in rivals(rows):
@@ -131,15 +131,15 @@ def _tuning(rows: Rows) -> Table:
 
 
 def _words(setting: Any) -> tuple[Any, ...]:
-    """Return the strength, the balance, the offset and the rule; or which neighbours count."""
+    """Return the strength, the balance and the rule; or which neighbours count."""
     if isinstance(setting, dict):
         strength = setting.get("beta", setting.get("l2"))
-        return strength, setting["balance"], setting.get("offset", "-"), setting.get("rule", "-")
-    return "neighbours" if setting else "paths", "-", "-", "-"
+        return strength, setting["balance"], setting.get("rule", "-")
+    return "neighbours" if setting else "paths", "-", "-"
 
 
 def _certificate(rows: Rows, settings: dict[str, Any]) -> Table:
-    note = "The same fit, stopped at two relative gaps; seconds of CPU time."
+    note = "The same fit, stopped at two relative gaps, the looser one where its limits are; seconds of CPU time."
     heads = ["", "tol", "gap", "objective", "rank", "seconds", "AUC", "AP"]
     table = Table("Time and certificate", heads, note=note)
     for data in names(rows):

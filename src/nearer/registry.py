@@ -160,7 +160,7 @@ ESTIMATORS = (
         "which objects of two sets, or of one, are linked, by distances and thresholds in one space",
         "links.md",
         "links",
-        {**_SPACE, "graph": "graph", "negatives": "negatives"},
+        {**_SPACE, **{name: name for name in ("graph", "negatives", "rule", "offset", "balance")}},
         reading=(*_PAIRS, "left_features", "right_features"),
         commands=("evaluate", "predict", "recommend", "plot"),
         cli="_links",

@@ -7,7 +7,7 @@ from benchmarks import _link_data, _link_report
 from benchmarks._link_data import Graph, Question, question
 from benchmarks._link_rivals import LogisticFactors, neighbour_scores
 from benchmarks.conclusions.links import conclude
-from benchmarks.links import CERTIFIED, COUNTS, FACTORS, OURS, SETTINGS, TUNING, best_setting
+from benchmarks.links import CERTIFIED, COUNTS, FACTORS, OURS, SETTINGS, TUNING, best_setting, grids
 
 BOTH = pytest.mark.parametrize("directed", [True, False])
 
@@ -91,6 +91,14 @@ def test_the_best_setting_is_that_of_the_highest_auc():
     assert best_setting([{"setting": 2.0, "auc": 0.7}, {"setting": 1.0, "auc": 0.9}]) == 1.0
 
 
+@pytest.mark.parametrize("name", SETTINGS["data"])
+def test_both_methods_that_are_tuned_have_as_many_trials(name):
+    found = grids(name, SETTINGS)
+    assert len(found[FACTORS]) == len(found[OURS]) * len(SETTINGS["rules"]) == 16
+    for settings in (found[FACTORS], found[OURS]):
+        assert len({tuple(one.items()) for one in settings}) == len(settings)
+
+
 def measured(gap, ours):
     """Rows of one graph: a tuning and a split, in which ours has this AUC and the rivals 0.8."""
     fit = {"seconds": 2.0, "gap": 1e-2, "rank": 3, "objective": 1.0, "stopped": "tolerance"}
@@ -98,12 +106,12 @@ def measured(gap, ours):
     def trial(setting, auc, **more):
         return {"setting": setting, "seconds": 1.0, "auc": auc, "ap": auc / 10, **more}
 
-    tuning = {FACTORS: [trial({"l2": l2, "balance": 1.0}, 0.7 + (l2 == 2.0) / 10) for l2 in SETTINGS["l2"]]}
+    tuning = {FACTORS: [trial({"l2": l2, "balance": 1.0}, 0.7 + (l2 == 1.0) / 10) for l2 in SETTINGS["l2"]]}
     chosen = {"balance": 1.0, "rule": "both"}
     worse = [trial({"beta": 0.5, "balance": 1.0, "rule": "mean"}, 0.5, **fit)]  # another rule is another path
     tuning |= {OURS: [trial({"beta": b} | chosen, 0.9 - b / 100, **fit) for b in (3.0, 2.0, 1.0)] + worse}
     split = {name: [trial(True, 0.8)] for name in COUNTS} | {
-        FACTORS: [trial({"l2": 2.0, "balance": 1.0}, 0.8)]
+        FACTORS: [trial({"l2": 1.0, "balance": 1.0}, 0.8)]
     }
     split |= {
         OURS: [trial({"beta": 1.0} | chosen, ours) | fit],

@@ -79,6 +79,14 @@ class GraphName(StrEnum):
     directed = "directed"
 
 
+class RuleName(StrEnum):
+    """The rules of `nearer.LinkPredictor`."""
+
+    both = "both"
+    mean = "mean"
+    either = "either"
+
+
 class UpdateName(StrEnum):
     """The updates of `nearer.OnlineKernel`."""
 
@@ -275,6 +283,31 @@ Negatives = Annotated[
         "--negatives",
         metavar="<number>",
         help="Pairs without a link per link to learn from, or all; by default, all up to 200,000 pairs, else 5.",
+    ),
+]
+WhichRule = Annotated[
+    RuleName | None,
+    _spaces(
+        "--rule",
+        help="Linked objects are nearer to each other than both are to a threshold (both, the default), than the mean "
+        "of these two distances, or than either.",
+    ),
+]
+Offset = Annotated[
+    float | None,
+    _spaces(
+        "--offset",
+        help="Added to the distances from thresholds of links, 0 by default; below 0, fewer pairs are predicted to be "
+        "linked.",
+    ),
+]
+Balance = Annotated[
+    str | None,
+    _spaces(
+        "--balance",
+        metavar="<number>",
+        help="Weight of all pairs without a link, relative to that of the links, 1 by default; none: every pair counts "
+        "as much as any other.",
     ),
 ]
 MaxEpochs = Annotated[

@@ -112,6 +112,8 @@ def predict(context: typer.Context, model: LinkPredictor) -> None:
 
 def _value(option: str, value: Any) -> Any:
     """Return the value of a parameter from that of its option."""
+    if option == "balance" and value == "none":
+        return None
     return int(value) if option == "negatives" and value.isdecimal() else value
 
 

@@ -16,7 +16,16 @@ sys.path.insert(
     0, str(Path(__file__).parents[2])
 )  # benchmarks is a folder of the repository, not of the package
 
-from benchmarks import _label_data, _label_report, _label_rivals, _tag_data, _tag_report, _tag_rivals, tags
+from benchmarks import (
+    _label_data,
+    _label_report,
+    _label_rivals,
+    _tag_data,
+    _tag_report,
+    _tag_rivals,
+    multilabel,
+    tags,
+)
 from benchmarks.conclusions import multilabel as labels_said
 from benchmarks.conclusions import tags as tags_said
 
@@ -122,6 +131,18 @@ def test_a_split_leaves_out_labels_without_a_training_row(monkeypatch):
     assert given.Y.shape == (6, 1)
     assert given.X_test.shape == (2, 1)
     assert not set(given.X.ravel()) & set(given.X_test.ravel())
+
+
+def test_splits_of_labels_are_none_that_decisions_were_made_on():
+    """The first splits were looked at while the method was made, and 100 to 109 while settings were compared."""
+    settings = {**multilabel.SETTINGS, "data": {"drawn": {"splits": 3, "rivals": 1}}, "speed_splits": 2}
+    cells = multilabel.cells(settings)
+    assert [cell["split"] for cell in cells] == [1000, 1001, 1002]
+    wanted = [set(multilabel._wanted(cell, 5, settings)) for cell in cells]
+    assert [len(names) for names in wanted] == [8, 3, 2]
+    assert all({"ours", "BR(LOG)"} <= names for names in wanted)
+    assert "speed" in wanted[1]
+    assert "speed" not in wanted[2]
 
 
 # -- tags -------------------------------------------------------------------------------------------------------------

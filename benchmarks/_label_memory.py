@@ -31,7 +31,7 @@ def _fit() -> dict[str, Any]:
     model = CoEmbeddingClassifier(BETA, cv=0, threshold=0.0, max_epochs=ROUNDS, random_state=0).fit(X, Y)
     peak = tracemalloc.get_traced_memory()[1]
     Q = 8 * (model.row_factor_.size + model.label_factor_.size + model.threshold_embedding_.size)
-    sizes = {"X": _bytes(X), "Y": _bytes(Y), "Q": Q, "history": 2 * ILA().memory * Q}
+    sizes = {"X": _bytes(X), "Y": _bytes(Y), "Q": Q, "history": 2 * ILA().kept(Q // 8) * Q}
     return {
         "peak": peak,
         **sizes,

@@ -44,6 +44,16 @@ def ratio(rows: Rows, part: str, problem: Problem, way: str = LINEAR) -> tuple[f
     return found or 0.0, not all(one[way]["certified"] for one in results)
 
 
+def seconds_at_full_width(result: dict[str, Any]) -> float:
+    """Return the seconds of a run after the first record with as many columns as the last.
+
+    >>> seconds_at_full_width({"seconds": 5.0, "records": [[1.0, 9.0, 9.0, 1], [2.0, 8.0, 8.0, 3], [4.0, 7.0, 7.0, 3]]})
+    3.0
+    """
+    records = result["records"]
+    return float(result["seconds"] - next(record[0] for record in records if record[3] >= records[-1][3]))
+
+
 def standings(rows: Rows) -> Iterator[tuple[str, str, str, bool | None]]:
     """Yield what should hold, what was measured, and whether it does."""
     for part, least in FASTER.items():

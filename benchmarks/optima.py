@@ -96,7 +96,7 @@ def descended(f: WithFactors, start: np.ndarray, settings: dict[str, Any]) -> tu
         values.append(value)
         return enough
 
-    descend(f.value_and_factor_gradient, start, record, ILA().memory, settings["iterations"])
+    descend(f.value_and_factor_gradient, start, record, ILA().kept(start.size), settings["iterations"])
     return float(values[-1]), len(values) - 1
 
 

@@ -166,7 +166,13 @@ class Plain:
 def test_the_same_certified_minimum_in_far_fewer_evaluations(loss):
     f = tagged(loss=loss)
     found = [
-        minimise(ILA(), g, np.zeros((f.shape[0], 1)), budget=Budget(tol=1e-6), rng=np.random.default_rng(0))
+        minimise(
+            ILA(memory=10),
+            g,
+            np.zeros((f.shape[0], 1)),
+            budget=Budget(tol=1e-6),
+            rng=np.random.default_rng(0),
+        )
         for g in (f, Plain(f))
     ]
     (Q, even), (_, plain) = found

@@ -129,7 +129,9 @@ def test_descent_in_other_coordinates_takes_fewer_steps():
     for kind in (LinkObjective, _Unscaled):
         f = kind(pairs, links, np.eye(80), loss=LinkLoss(), trace_penalty=2e-3)
         found.append(
-            minimise(ILA(), f, np.zeros((81, 1)), budget=Budget(tol=1e-4), rng=np.random.default_rng(0))
+            minimise(
+                ILA(memory=10), f, np.zeros((81, 1)), budget=Budget(tol=1e-4), rng=np.random.default_rng(0)
+            )
         )
     (_, quick), (_, slow) = found
     assert quick.objective == pytest.approx(slow.objective, rel=2e-4)

@@ -377,7 +377,8 @@ def test_lanczos_is_cut_short(monkeypatch, reason, at):
     assert result.stop_reason == reason
     assert len(products) == at
     assert Q.shape[1] == max(result.details["rank"], 1)
-    assert result.objective == f.value(Q) == result.history["objective"][-1]
+    assert result.objective == result.history["objective"][-1]
+    assert result.objective == pytest.approx(f.value(Q), rel=1e-12)  # columns may have been turned
     assert np.isnan(result.history.get("gap", [np.nan])[-1])
     assert "eigenvalue" not in result.details
     if at == 2:

@@ -1,12 +1,13 @@
 """L-BFGS compared with the textbook's recursion, with scipy, and on functions that are hard to search."""
 
 from contextlib import suppress
+from itertools import islice
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
-from nearer.solvers.lbfgs import CurvaturePairs, _Point, descend
+from nearer.solvers.lbfgs import CurvaturePairs, _Point, descend, steps
 
 
 def two_loops(gradient, pairs):
@@ -113,3 +114,23 @@ def test_a_minimum_is_left_alone_and_nan_is_told():
     assert finite
     _, finite = descend(lambda x: (np.nan, np.full_like(x, np.nan)), np.ones(2), lambda *record: None)
     assert not finite
+
+
+def test_a_descent_can_be_continued():
+    """Steps that are asked for later are those of one descent; before that, nothing is evaluated."""
+    evaluations = []
+
+    def function(x):
+        evaluations.append(1)
+        return rosen(x), rosen_der(x)
+
+    start = np.tile([-1.2, 1.0], 3)
+    values = []
+    descend(function, start, lambda x, value, length: values.append(value), memory=5, iterations=12)
+    whole = len(evaluations)
+    path = steps(function, start, memory=5)
+    first = [step.value for step in islice(path, 6)]
+    assert whole < len(evaluations) < 2 * whole
+    rest = [step.value for step in islice(path, 7)]
+    assert [*first[1:], *rest] == values
+    assert len(evaluations) == 2 * whole

@@ -79,6 +79,7 @@ def certify(
     most: int,
     rng: np.random.Generator,
     accuracy: float = 1e-4,
+    rough: float = 0.0,
 ) -> Certificate:
     """Bound the gap at Q Qᵀ, and find up to `most` directions that lead on.
 
@@ -96,6 +97,8 @@ def certify(
         Draws where Lanczos begins.
     accuracy : float
         Of eigenvalues, as a share of the trace penalty. An eigenvalue below it is not positive.
+    rough : float
+        A lower accuracy that will do if directions are found with it: Lanczos is asked for no more then.
     """
     beta = objective.trace_penalty
     basis = Q / np.linalg.norm(Q, axis=0)
@@ -107,13 +110,16 @@ def certify(
     coupling = inside - basis @ within
     slack = float(np.diagonal(within) @ np.einsum("ij,ij->j", Q, Q))
     complement = _Complement(gradient, basis, beta)
+    wanted = max(most, 1)
     if "gradient_range" in objective.provides:
-        values, vectors, error = _leading_within(complement, objective.gradient_range(Q), max(most, 1))  # type: ignore[attr-defined]
+        values, vectors, error = _leading_within(complement, objective.gradient_range(Q), wanted)  # type: ignore[attr-defined]
     else:
-        values, vectors, error = _leading(complement, max(most, 1), rng, accuracy)
+        values, vectors, error = _leading(complement, wanted, rng, max(accuracy, rough))
+        if rough > accuracy and most > 0 and error > 0 and not values[0] > rough * beta:
+            values, vectors, error = _leading(complement, wanted, rng, accuracy)
     outside = float(values[0]) + error if len(values) else -np.inf
     eigenvalue = _largest(within, coupling, outside)
-    above = values > accuracy * beta
+    above = values > (rough if (values > rough * beta).any() else accuracy) * beta
     return Certificate(
         eigenvalue,
         slack,

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from nearer.errors import InputError
 from nearer.objectives.base import Rescaled, WithFactors, members
 from nearer.solvers.base import Solver
 from nearer.solvers.certificate import Certificate, certify, least_loss
-from nearer.solvers.lbfgs import descend
+from nearer.solvers.lbfgs import Step, steps
 from nearer.solvers.plane_search import lowest_on
 from nearer.solvers.run import Run, Stop
 
@@ -27,14 +28,18 @@ _ACCURACY = 1e-3
 #: far from the minimum, directions need no more accuracy than a share of the gap, and this at least
 _FAR_OFF, _ROUGH = 0.1, 1e-2
 #: descent in the factor ends if this many iterations lower the objective by less than a share of the squared gap
-_WINDOW, _ENOUGH = 10, 0.1
+_WINDOW, _ENOUGH = 5, 0.1
 #: it also ends if this many iterations lower the objective by less than a share of that
 _FEW, _HARDLY = 2, 1e-3
 #: factor of that share after a round that did not grow, or hardly descended
 _SHARPER = 0.1
 _MOST_ITERATIONS = 2000
+#: iterations in local coordinates cost less than the coordinates: more of them have to be slow
+_LONG_WINDOW = 10
 #: local coordinates are renewed after this number of iterations while the gap is above a share of the objective
 _FRESH, _FAR = 30, 0.3
+#: by default, past steps of descent may have this many numbers, to be read from a cache; fewest and most of them
+_HISTORY, _FEWEST_STEPS, _MOST_STEPS = 2**18, 10, 60
 #: damping of local coordinates, as a share of the largest eigenvalue of minus the gradient
 _DAMPING = 0.2
 #: columns may go if that raises the objective by less than this share of the tolerance
@@ -60,8 +65,8 @@ class ILA(Solver[WithFactors]):
         New columns per round: 1, 2, 4, ..., or one.
     max_rank : int, optional
         Most columns of Q. The run then ends at a stationary point; the gap says how far from the minimum it may be.
-    memory : int
-        Past steps that L-BFGS keeps.
+    memory : int, optional
+        Past steps that L-BFGS keeps; by default 10 to 60: more of them if they are short.
 
     Examples
     --------
@@ -75,7 +80,7 @@ class ILA(Solver[WithFactors]):
 
     growth: str = "exponential"
     max_rank: int | None = None
-    memory: int = 10
+    memory: int | None = None
     name = "ila"
     requires = members(WithFactors) | {"convexity", "smoothness"}
 
@@ -86,9 +91,20 @@ class ILA(Solver[WithFactors]):
     def __post_init__(self) -> None:
         if self.growth not in ("exponential", "linear"):
             raise InputError(f'must be "exponential" or "linear", not {self.growth!r}', parameter="growth")
-        whole("memory", self.memory)
+        if self.memory is not None:
+            whole("memory", self.memory)
         if self.max_rank is not None:
             whole("max_rank", self.max_rank)
+
+    def kept(self, size: int) -> int:
+        """Return how many past steps are kept, each with two vectors of this size.
+
+        >>> ILA().kept(500), ILA().kept(10**6), ILA(memory=20).kept(10**6)
+        (60, 10, 20)
+        """
+        if self.memory is not None:
+            return self.memory
+        return min(max(_HISTORY // (2 * max(size, 1)), _FEWEST_STEPS), _MOST_STEPS)
 
     def solve(self, objective: WithFactors, x: np.ndarray, rng: np.random.Generator, run: Run) -> np.ndarray:
         if not objective.trace_penalty > 0:
@@ -117,20 +133,24 @@ class _Growth:
         self.Q = principal(x)[:, : self.most]
         self.value = math.nan
         self.count, self.still, self.bound = 1, 0, least_loss(objective)
-        #: a decrease of the objective below which descent in the factor ends, and a factor of it for longer descent
-        self.enough, self.sharpness, self.exhausted = math.inf, 1.0, False
+        #: a decrease of the objective below which descent in the factor ends: by the gap, and in the present round
+        self.sharpness, self.floor, self.enough, self.exhausted = 1.0, math.inf, math.inf, False
+        self.damped = "damped" in objective.provides
         #: the gap as a share of the objective, and whether it is large
         self.share, self.far = 1.0, True
+        #: descent to be continued, unless columns come or go, and by how much its last iterations lowered the objective
+        self.path: Iterator[tuple[np.ndarray, Step]] | None = None
+        self.pace = 0.0
 
     def round(self) -> bool:
         """Grow, descend and prune once; return False if there is no progress left to make."""
         before, directions = self.value, self.certificate.directions
         with self._recorded():
-            weight = self._append(directions) if directions.shape[1] else 0.0
+            weight = self._append(directions)
             self._descend()
             self._prune(before)
-        self._settle(before, directions.shape[1])
-        if self.solver.growth == "exponential" and directions.shape[1]:
+        self._settle(before, weight)
+        if self.solver.growth == "exponential" and weight:
             self.count = min(2 * directions.shape[1], len(self.Q))
         self.record(weight)
         return self._goes_on()
@@ -144,10 +164,10 @@ class _Growth:
             self.certificate = found = self._certified(min(self.count, room))
         self.bound = max(self.bound, self.value - found.gap)
         gap = max(self.value - self.bound, 0.0)
-        # the gap is of the order of the slopes, what is left to descend of that of their squares
         share = max(gap / abs(self.value), self.run.budget.tol) if self.value else 0.0
         self.share, self.far = min(share, 1.0), share > _FAR
-        self.enough = _ENOUGH * self.sharpness * share**2 * abs(self.value)
+        # the gap is of the order of the slopes, what is left to descend of that of their squares
+        self.floor = _ENOUGH * self.sharpness * share**2 * abs(self.value)
         self.run.note(
             lower_bound=self.bound, eigenvalue=found.eigenvalue, slack=found.slack, rank=self.Q.shape[1]
         )
@@ -156,17 +176,10 @@ class _Growth:
 
     def _certified(self, most: int) -> Certificate:
         accuracy = min(max(_POSITIVE * self.run.budget.tol, 1e-12), _ACCURACY)
+        # small eigenvalues lead on as well where there are no others: a round without directions would be lost
         rough = min(_POSITIVE * _FAR_OFF * self.share, _ROUGH)
-        if rough > accuracy:
-            found = self._certified_to(rough, most)
-            if found.directions.shape[1] or not most:
-                return found
-        # small eigenvalues lead on as well: a round without directions would be lost
-        return self._certified_to(accuracy, most)
-
-    def _certified_to(self, accuracy: float, most: int) -> Certificate:
         self.run.count(self.objective.n_terms)
-        return certify(self.objective, self.Q, self.value, most, self.rng, accuracy)
+        return certify(self.objective, self.Q, self.value, most, self.rng, accuracy, rough)
 
     @contextmanager
     def _recorded(self) -> Iterator[None]:
@@ -185,7 +198,21 @@ class _Growth:
             raise
 
     def _append(self, U: np.ndarray) -> float:
-        """Append new columns with the best weights of old and new; return the weight of the new ones."""
+        """Append new columns with the best weights of old and new; return the weight of the new ones.
+
+        Descent then ends as soon as iterations gain less than they did: more columns would gain more. If there is
+        nothing new, the last descent goes on.
+        """
+        a, b, value = self._weights(U) if U.shape[1] else (1.0, 0.0, self.value)
+        if not b or not value < self.value:
+            self.enough = self.floor * (_SHARPER if self.path and self.pace < self.floor else 1.0)
+            return 0.0
+        self.enough = self.floor if self.damped else max(self.floor, self.value - value)
+        self.Q, self.value, self.path = np.hstack([math.sqrt(a) * self.Q, math.sqrt(b) * U]), value, None
+        return b
+
+    def _weights(self, U: np.ndarray) -> tuple[float, float, float]:
+        """Return the best weights of the factor and of new columns, and the objective with them."""
         plane = self.objective.plane(self.Q, U)
         traces = float(np.vdot(self.Q, self.Q)), float(U.shape[1])
 
@@ -194,38 +221,44 @@ class _Growth:
             self.run.count(self.objective.n_terms)
             return plane(a, b)
 
-        a, b, value = lowest_on(counted, traces, self.value / self.objective.trace_penalty)
-        if not value < self.value:
-            return 0.0
-        self.Q, self.value = np.hstack([math.sqrt(a) * self.Q, math.sqrt(b) * U]), value
-        return b
+        return lowest_on(counted, traces, self.value / self.objective.trace_penalty)
 
     def _descend(self) -> None:
         """Descend over the factor until that brings little; an early end keeps what was reached."""
-        self.exhausted = True
+        self.exhausted, self.pace = True, 0.0
         if not self.Q.shape[1]:
             return
-        recent, descent = deque([self.value], maxlen=_WINDOW), self._descent()
+        recent = deque([self.value], maxlen=_LONG_WINDOW if self.damped else _WINDOW)
+        if self.path is None:
+            self.path = self._path(_FRESH if self.damped and self.far else _MOST_ITERATIONS)
+        for Q, step in self.path:
+            self.Q, self.value, self.exhausted = Q, step.value, False
+            enough = len(recent) == recent.maxlen and recent[0] - step.value < self.enough
+            enough |= len(recent) >= _FEW and recent[-_FEW] - step.value < _HARDLY * self.enough
+            self.pace = recent[0] - step.value
+            recent.append(step.value)
+            self.run.look(Q, step.value, step.length, rank=Q.shape[1])
+            if enough:
+                break
+        else:
+            self.path = None
+
+    def _path(self, most: int) -> Iterator[tuple[np.ndarray, Step]]:
+        """Yield factors, and the steps to them, of a descent from here."""
+        descent = self._descent()
 
         def value_and_gradient(W: np.ndarray) -> tuple[float, np.ndarray]:
             self.run.poll()
             self.run.count(self.objective.n_terms)
             return descent.value_and_gradient(W)
 
-        def record(W: np.ndarray, value: float, length: float) -> bool:
-            self.Q, self.value, self.exhausted = descent.factor(W), value, False
-            enough = len(recent) == _WINDOW and recent[0] - value < self.enough
-            enough |= len(recent) >= _FEW and recent[-_FEW] - value < _HARDLY * self.enough
-            recent.append(value)
-            self.run.look(self.Q, value, length, rank=self.Q.shape[1])
-            return enough
-
-        most = _FRESH if "damped" in self.objective.provides and self.far else _MOST_ITERATIONS
-        descend(value_and_gradient, descent.start, record, self.solver.memory, most)
+        path = steps(value_and_gradient, descent.start, self.solver.kept(descent.start.size))
+        for step in islice(path, 1, most + 1):
+            yield descent.factor(step.x), step
 
     def _descent(self) -> Rescaled:
         """Return what to descend over: better coordinates if the objective has any, else the factor itself."""
-        if "damped" in self.objective.provides:
+        if self.damped:
             excess = max(self.certificate.eigenvalue, 0.0)
             return self.objective.damped(self.Q, _DAMPING * excess)  # type: ignore[attr-defined]
         if "rescaled" in self.objective.provides:
@@ -238,6 +271,7 @@ class _Growth:
         That may cost a share of the tolerance, but never more than a share of what the round has gained: each round
         lowers the objective, so that saddle points cannot make a loop of rounds.
         """
+        width = self.Q.shape[1]
         self.Q = principal(self.Q)
         tol = self.run.budget.tol
         allowed = self.value + min(_NOTHING * tol * abs(self.value), _ENOUGH * max(before - self.value, 0.0))
@@ -251,10 +285,12 @@ class _Growth:
             if not value <= allowed:
                 break
             self.Q, self.value, few = shorter, value, few - 1
+        if self.Q.shape[1] < width or self.damped:  # local coordinates depend on the eigenvalue
+            self.path = None
 
-    def _settle(self, before: float, n_new: int) -> None:
-        """Descend longer in the next round if there was nothing new in this one; count those that led nowhere."""
-        if not n_new or before - self.value < self.enough:
+    def _settle(self, before: float, weight: float) -> None:
+        """Descend longer in the next round if this one has brought little; count those that led nowhere."""
+        if not weight or before - self.value < self.enough:
             self.sharpness *= _SHARPER
         least = _ROUNDING * abs(before)
         done = (self.exhausted or self.enough < least) and not before - self.value > least

@@ -8,7 +8,7 @@ whole line search in one call too. Then fits in threads compete for Python's loc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -85,6 +85,40 @@ def descend(
     `search_along` does a whole line search in one call, if the objective can: see `PointObjective.search_along`.
     Return the last points, and whether the value and the slope there are finite.
     """
+    last = None
+    for iteration, last in enumerate(steps(value_and_gradient, x, memory, search_along)):
+        if iteration == 0:
+            if begin is not None:
+                begin(*last[:3])
+        elif record(*last[:3]):
+            break
+        if iteration >= iterations:
+            break
+    assert last is not None
+    return last.x, last.finite
+
+
+class Step(NamedTuple):
+    """Where an iteration has led."""
+
+    x: np.ndarray
+    value: float
+    #: of the step that led there
+    length: float
+    #: whether the value and the slope there are finite
+    finite: bool
+
+
+def steps(
+    value_and_gradient: ValueAndGradient,
+    x: np.ndarray,
+    memory: int = 5,
+    search_along: Callable[..., Any] | None = None,
+) -> Iterator[Step]:
+    """Yield the start, then where each iteration of L-BFGS leads, as long as one descends.
+
+    Nothing is done before the next one is asked for: a descent can be continued with all that it has learned.
+    """
     shape = x.shape
 
     def flat(at: np.ndarray) -> tuple[float, np.ndarray]:
@@ -92,29 +126,27 @@ def descend(
         return value, np.ascontiguousarray(gradient.ravel(), x.dtype)
 
     search = partial(_search, flat) if search_along is None else partial(_search_at_once, search_along)
-    at = _Point(x.ravel(), *flat(x.ravel()))
-    if begin is not None:
-        begin(x, at.value, 0.0)
-    pairs, iteration = CurvaturePairs(memory, at.x), 0
+    at, length = _Point(x.ravel(), *flat(x.ravel())), 0.0
+    pairs = CurvaturePairs(memory, at.x)
     aim = pairs.aim(at)
-    while iteration < iterations:
+    yield Step(at.x.reshape(shape), at.value, length, math.isfinite(at.value) and math.isfinite(aim.slope))
+    while True:
         if not aim.slope < 0 and len(pairs):  # rounding: begin again with the gradient
             aim = pairs.cleared(at)
             continue
         if not aim.slope < 0:
-            break
+            return
         found = search(at, aim, 1.0 if len(pairs) else _first_step(at))
         if found is None:
             if not len(pairs):
-                break
+                return
             aim = pairs.cleared(at)
             continue
         length, aim = pairs.advance(at, found)
         at = found
-        if record(at.x.reshape(shape), at.value, length):
-            break
-        iteration += 1
-    return at.x.reshape(shape), math.isfinite(at.value) and math.isfinite(aim.slope)
+        yield Step(
+            at.x.reshape(shape), at.value, length, math.isfinite(at.value) and math.isfinite(aim.slope)
+        )
 
 
 class _Point(NamedTuple):

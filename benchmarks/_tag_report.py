@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,15 @@ def ours(beta: float) -> str:
     return f"beta = {beta:g}"
 
 
+def central(beta: float) -> str:
+    """Return the name of the central path at a strength.
+
+    >>> central(0.1)
+    'central path, 0.1'
+    """
+    return f"central path, {beta:g}"
+
+
 def levels(rows: Rows) -> list[str]:
     """Return the post-cores that were measured."""
     return list(dict.fromkeys(row["cell"]["core"] for row in rows))
@@ -42,8 +51,20 @@ def f1(rows: Rows, level: str, rival: str, key: str = "f1") -> np.ndarray:
 
 
 def gap(rows: Rows, level: str, beta: float) -> float:
-    """Return the largest certified gap of all draws."""
-    return max(one["gap"] for one in found(rows, level, ours(beta)))
+    """Return how far the lower objective of both solvers is above the higher bound at most, as a share, in any draw."""
+    pairs = zip(found(rows, level, ours(beta)), found(rows, level, central(beta)), strict=True)
+    return max(certified(pair) for pair in pairs)
+
+
+def certified(fits: Sequence[dict[str, Any]]) -> float:
+    """Return the gap that is left between the lowest objective of some fits and the highest lower bound, as a share.
+
+    >>> certified([{"objective": 2.0, "gap": 0.5}, {"objective": 3.0, "gap": 0.4}])
+    0.1
+    """
+    lowest = min(one["objective"] for one in fits)
+    bound = max(one["objective"] * (1 - one["gap"]) for one in fits)
+    return round(max(1 - bound / lowest, 0.0), 12)
 
 
 def enough(rows: Rows, level: str, beta: float, share: float = 0.99) -> tuple[float, float]:
@@ -84,14 +105,14 @@ def spread(values: np.ndarray) -> str:
 
 
 def _quality(rows: Rows, settings: dict[str, Any]) -> Table:
-    heads = [*_POPULARITIES.values(), FACTORS, *(ours(beta) for beta in settings["betas"])]
+    rivals = [FACTORS, *(name(beta) for name in (ours, central) for beta in settings["betas"])]
+    heads = [*_POPULARITIES.values(), *rivals]
     note = (
         "Percent; mean ± standard deviation over draws of the held-out posts. The first three are popularity."
     )
     table = Table("F1 of five tags", ["post-core", "draws", *heads], note=note)
     for level in levels(rows):
         cells = [spread(f1(rows, level, POPULARITY, key)) for key in _POPULARITIES]
-        rivals = [FACTORS, *(ours(beta) for beta in settings["betas"])]
         cells += [spread(f1(rows, level, rival)) for rival in rivals]
         table.add(level, len(found(rows, level, FACTORS)), *cells)
     return table
@@ -99,10 +120,11 @@ def _quality(rows: Rows, settings: dict[str, Any]) -> Table:
 
 def _cost(rows: Rows, settings: dict[str, Any]) -> Table:
     note = (
-        "Medians over draws; the largest gap. Enough: from where on F1 never fell below 99% of its last value. "
-        "Seconds of PITF are those with the choice of its settings, and in parentheses those of one fit."
+        "Medians over draws; the largest gap, by the solver's own bound. Enough: from where on F1 never fell below 99% "
+        "of its last value. Seconds of PITF are those with the choice of its settings, and in parentheses those of "
+        "one fit."
     )
-    heads = ["seconds", "ended by", "gap", "rank", "enough columns", "enough seconds"]
+    heads = ["seconds", "ended by", "objective", "gap", "rank", "enough columns", "enough seconds"]
     table = Table("Cost", ["", *heads], note=note)
     for level in levels(rows):
         for rival in (POPULARITY, FACTORS):
@@ -110,14 +132,17 @@ def _cost(rows: Rows, settings: dict[str, Any]) -> Table:
             seconds = digits(median(one["seconds"] for one in there))
             if rival == FACTORS:
                 seconds += f" ({digits(median(one['fit_seconds'] for one in there))})"
-            table.add(f"{level}, {rival}", seconds, *5 * "-")
+            table.add(f"{level}, {rival}", seconds, *6 * "-")
         for beta in settings["betas"]:
-            there = found(rows, level, ours(beta))
-            ends = ", ".join(sorted({one["stopped"] for one in there}))
-            numbers = (median(one[key] for one in there) for key in ("seconds", "rank"))
-            seconds, rank = (digits(number) for number in numbers)
-            both = (digits(number) for number in enough(rows, level, beta))
-            table.add(f"{level}, {ours(beta)}", seconds, ends, digits(gap(rows, level, beta), 4), rank, *both)
+            both = [digits(number) for number in enough(rows, level, beta)]
+            for rival, last in ((ours(beta), both), (central(beta), ["-", "-"])):
+                there = found(rows, level, rival)
+                ends = ", ".join(sorted({one["stopped"] for one in there}))
+                numbers = [
+                    digits(median(one[key] for one in there)) for key in ("seconds", "objective", "rank")
+                ]
+                largest = digits(max(one["gap"] for one in there), 4)
+                table.add(f"{level}, {rival}", numbers[0], ends, numbers[1], largest, numbers[2], *last)
     return table
 
 
@@ -127,8 +152,9 @@ def figure(rows: Rows, settings: dict[str, Any]) -> Figure:
     drawn, axes = grid(2 * len(shown), columns=2, size=(4.8, 3.4))
     for level, left, right in zip(shown, axes[::2], axes[1::2], strict=True):
         for beta, look in zip(settings["betas"], looks(settings["betas"]).values(), strict=True):
-            for number, one in enumerate(found(rows, level, ours(beta))):
-                _lines(left, right, one, {**look, "label": ours(beta) if number == 0 else None})
+            pairs = zip(found(rows, level, ours(beta)), found(rows, level, central(beta)), strict=True)
+            for number, pair in enumerate(pairs):
+                _lines(left, right, *pair, {**look, "label": ours(beta) if number == 0 else None})
         for rival, style in ((FACTORS, "--"), (POPULARITY, ":")):
             label = f"{rival}, mean"
             left.axhline(f1(rows, level, rival).mean(), color=PALETTE[-1], linestyle=style, label=label)
@@ -140,10 +166,10 @@ def figure(rows: Rows, settings: dict[str, Any]) -> Figure:
     return drawn
 
 
-def _lines(left: Any, right: Any, one: dict[str, Any], look: dict[str, Any]) -> None:
+def _lines(left: Any, right: Any, one: dict[str, Any], other: dict[str, Any], look: dict[str, Any]) -> None:
     curve = np.array([row for row in one["curve"] if row[0] > 0]).reshape(-1, 5)
     style = {**look, "markersize": 3, "linewidth": 1.2, "alpha": 0.8}
     ends = [one["rank"], one["f1"]]  # after the last whole round
     left.plot(*np.vstack([curve[:, :2], ends]).T * np.array([[1], [100]]), **style)
-    excess = curve[:, 2] / one["objective"] - 1
+    excess = curve[:, 2] / min(one["objective"], other["objective"]) - 1
     right.plot(curve[excess > 0, 0], excess[excess > 0], **style)

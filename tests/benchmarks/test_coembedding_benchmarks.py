@@ -209,7 +209,7 @@ def test_the_terms_of_held_out_posts_are_scored_as_the_model_scores_them():
 def test_a_run_of_tags_fills_its_page(monkeypatch):
     monkeypatch.setattr(tags, "core", lambda level: _tag_data.compact(posts(seed=level)))
     settings = {**tags.SETTINGS, "cores": {"20": 2}, "trials": 2, "most_passes": 10}
-    settings["most_evaluations"] = {"20": 40}
+    settings["most_evaluations"] = {"ila": {"20": 40}, "central-path": {"20": 40}}
     rows = []
     for cell in tags.cells(settings):
         job = tags.Job(settings, rows, frozenset())
@@ -218,7 +218,8 @@ def test_a_run_of_tags_fills_its_page(monkeypatch):
     assert len(quality.rows) == 1
     assert len(quality.rows[0]) == len(quality.columns)
     assert set(tags.draw(rows, settings)) == {"columns"}
-    assert len(tags_said.conclude(rows, settings)) == 3
+    assert len(tags_said.conclude(rows, settings)) == 4
+    assert len(_tag_report.tables(rows, settings)[2].rows) == 2 + 2 * 3
 
 
 def test_columns_are_those_after_which_f1_stays():

@@ -278,7 +278,14 @@ def test_bad_posts_are_refused(posts, shown):
 
 @pytest.mark.parametrize(
     ("settings", "parameter"),
-    [({"beta": -1.0}, "beta"), ({"beta": "none"}, "beta"), ({"loss": "hinge"}, "loss"), ({"tol": -1}, "tol")],
+    [
+        ({"beta": -1.0}, "beta"),
+        ({"beta": "none"}, "beta"),
+        ({"loss": "hinge"}, "loss"),
+        ({"tol": -1}, "tol"),
+        ({"solver": "newton"}, "solver"),
+        ({"solver": "central-path", "max_rank": 3}, "max_rank"),
+    ],
 )
 def test_bad_settings_are_refused(settings, parameter):
     with refused(parameter=parameter):
@@ -318,3 +325,37 @@ def test_posts_with_every_tag_say_nothing():
     with pytest.warns(UserWarning, match="all points are equal"):
         model = TagRecommender(beta=0.1).fit(rows)
     assert model.result_.objective == 0
+
+
+def test_both_solvers_find_the_same_minimum():
+    posts = planted(seed=4)
+    found = [
+        TagRecommender(0.5, solver=solver, tol=1e-6, random_state=0).fit(posts)
+        for solver in ("ila", "central-path")
+    ]
+    first, second = (model.result_ for model in found)
+    assert first.stop_reason == second.stop_reason == "tolerance"
+    assert first.objective == pytest.approx(second.objective, rel=2e-6)
+    assert "slack" in second.details
+    assert found[1].score(posts) == pytest.approx(found[0].score(posts), abs=0.01)
+
+
+def test_a_weak_strength_is_left_to_the_central_path():
+    posts = planted(seed=4)
+    for beta, followed in ((1e-4, True), (1.0, False)):
+        model = TagRecommender(beta, tol=1e-2, max_epochs=3, random_state=0).fit(posts)
+        assert bool(np.isnan(model.result_.history["rank"][0])) == followed
+    limited = TagRecommender(1e-4, max_rank=2, max_epochs=3, random_state=0).fit(posts)
+    assert not np.isnan(limited.result_.history["rank"]).any()
+
+
+def test_the_central_path_refuses_features_of_tags():
+    posts = planted()
+    with refused("needs inner_products"):
+        TagRecommender(1.0, solver="central-path").fit(posts, tag_features=np.eye(15))
+
+
+def test_the_central_path_takes_a_choice_of_strength():
+    model = TagRecommender(solver="central-path", random_state=0).fit(planted(per_user=9))
+    assert model.result_.stop_reason == "tolerance"
+    assert len(model.result_.details["held_out_errors"]) > 1

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from nearer._compiled import label_curvature_loop_for, label_loop_for
+from nearer._compiled import label_curvature_loops_for, label_loop_for
 from nearer._compiled.label_sets import FACTORS, REACH, SEARCHED
-from nearer._compiled.label_sets_reference import replace_by_curvatures
+from nearer._compiled.label_sets_reference import replace_by_curvatures, replace_by_products
 from nearer._compiled.label_sets_reference import replace_by_slopes as plain
 from nearer.losses import (
     MARGIN_LOSSES,
@@ -197,7 +197,7 @@ def test_curvatures_are_finite_differences_of_slopes(margin):
     affinities, starts, labels, shares, _ = rows(seed=4)
     loss, h = RankingLoss(margin), 1e-5
     found, other = affinities.copy(), affinities.copy()
-    label_curvature_loop_for(loss)(starts, labels, shares, found)
+    label_curvature_loops_for(loss)[0](starts, labels, shares, found)
     replace_by_curvatures(loss, starts, labels, shares, other)
     np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-12)
     for y in range(affinities.shape[1]):
@@ -208,7 +208,28 @@ def test_curvatures_are_finite_differences_of_slopes(margin):
         np.testing.assert_allclose(found[:, y], (ends[0] - ends[1])[:, y] / (2 * h), rtol=1e-3, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "margin",
+    [loss() for loss in MARGIN_LOSSES.values() if np.isfinite(loss().curvature)],
+    ids=lambda m: m.name,
+)
+@pytest.mark.parametrize("apart", [1.0, 0.3 * REACH, 0.6 * REACH])
+def test_products_are_changes_of_slopes(margin, apart):
+    affinities, starts, labels, shares, _ = rows(seed=4)
+    affinities[:, 0] += apart
+    changes = np.random.default_rng(1).normal(size=affinities.shape)
+    loss, h = RankingLoss(margin), 1e-6
+    found, expected = changes.copy(), changes.copy()
+    label_curvature_loops_for(loss)[1](starts, labels, shares, affinities, found)
+    replace_by_products(loss, starts, labels, shares, affinities, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    ends = [affinities + step * changes for step in (h, -h)]
+    for end in ends:
+        plain(loss, starts, labels, shares, end)
+    np.testing.assert_allclose(found, (ends[0] - ends[1]) / (2 * h), rtol=1e-3, atol=1e-5)
+
+
 def test_only_rankings_have_curvatures():
-    assert label_curvature_loop_for(SoftMaxLoss()) is None
-    assert label_curvature_loop_for(RankingLoss(Quartic())) is None
-    assert label_curvature_loop_for(RankingLoss(LogisticLoss())) is not None
+    assert label_curvature_loops_for(SoftMaxLoss()) is None
+    assert label_curvature_loops_for(RankingLoss(Quartic())) is None
+    assert label_curvature_loops_for(RankingLoss(LogisticLoss())) is not None

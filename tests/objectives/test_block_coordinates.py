@@ -8,7 +8,7 @@ from nearer._compiled import blocks, blocks_reference
 from nearer.losses import MarginLoss, RankingLoss, SmoothHingeLoss, SoftMaxLoss
 from nearer.losses.margins import LogisticLoss
 from nearer.objectives import AffinityObjective, block_coordinates
-from nearer.objectives.block_coordinates import Blocks, Diagonal, RowCurvatures
+from nearer.objectives.block_coordinates import Blocks, Diagonal, Directions, RowCurvatures
 from nearer.solvers import ILA, Budget, minimise
 
 LOSSES = pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def tagged(posts=300, users=12, items=9, tags=15, penalty=1e-3, loss=None, seed=
 def test_compiled_products_agree_with_numpy(kind):
     rng = np.random.default_rng(0)
     triangles, rows = rng.normal(size=(6, 5, 5)).astype(kind), rng.normal(size=(6, 5))
-    for name in ("times", "transposed_times"):
+    for name in ("times", "transposed_times", "without"):
         found, expected = (getattr(loops, name)(triangles, rows) for loops in (blocks, blocks_reference))
         np.testing.assert_allclose(found, expected, rtol=1e-6 if kind is np.float32 else 1e-13)
 
@@ -57,6 +57,28 @@ def test_blocks_become_the_identity():
         np.testing.assert_allclose(these.diagonal().scales[i], 1 / np.sqrt(np.diagonal(block)), rtol=1e-12)
 
 
+@pytest.mark.parametrize("least", [0.1, np.linspace(0.1, 2, 5)], ids=["one", "of each row"])
+@pytest.mark.parametrize("shift", [1.0, 0.0, -1.0])
+def test_as_many_directions_as_objects_are_the_whole_block(shift, least):
+    rng = np.random.default_rng(3)
+    weights, points = rng.uniform(0, 2, size=(5, 7)), rng.normal(size=(7, 4))
+    totals = weights.sum(axis=1)
+    shifts = weights @ points / totals[:, None]  # a negative weight takes the mean away
+    found = RowCurvatures(weights, points, shifts, shift * totals, least).directions(8)
+    for i in range(5):
+        block = (points.T * weights[i]) @ points + np.broadcast_to(least, 5)[i] * np.eye(4)
+        block += shift * totals[i] * np.outer(shifts[i], shifts[i])
+        root = np.stack([found.out(np.eye(4)[[j] * 5])[i] for j in range(4)])
+        np.testing.assert_allclose(root @ block @ root.T, np.eye(4), atol=1e-5)
+
+
+def test_directions_are_those_of_the_largest_terms():
+    weights, points = np.array([[1e-3, 5.0, 1e-4]]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    found = RowCurvatures(weights, points, np.zeros((1, 2)), np.zeros(1), 1.0).directions(1)
+    np.testing.assert_allclose(found.out(np.eye(2)[[1]]), [[0.0, 1 / np.sqrt(6.0)]], rtol=1e-6)
+    np.testing.assert_allclose(found.out(np.eye(2)[[0]]), [[1.0, 0.0]], rtol=1e-6)
+
+
 @pytest.mark.parametrize("shift", [1.0, -1e3])
 def test_rows_whose_mean_is_all_there_is_have_finite_coordinates(shift):
     """A negative weight that takes away more than there is comes from rounding."""
@@ -65,7 +87,9 @@ def test_rows_whose_mean_is_all_there_is_have_finite_coordinates(shift):
 
 
 @pytest.mark.parametrize(
-    "coordinates", [some_rows().blocks(), some_rows().diagonal()], ids=["blocks", "diagonal"]
+    "coordinates",
+    [some_rows().blocks(), some_rows().directions(3), some_rows().diagonal()],
+    ids=["blocks", "directions", "diagonal"],
 )
 def test_the_way_back_is_the_transpose_of_the_way_out(coordinates):
     rng = np.random.default_rng(1)
@@ -74,14 +98,15 @@ def test_the_way_back_is_the_transpose_of_the_way_out(coordinates):
 
 
 def test_large_sides_have_diagonals(monkeypatch):
-    monkeypatch.setattr(block_coordinates, "_MOST_NUMBERS", 150)
-    found = block_coordinates.coordinates([some_rows(n=9), some_rows(n=5)])
-    assert [type(one) for one in found] == [Diagonal, Blocks]
+    for room, kind in ((400, Diagonal), (620, Directions), (14 * 64, Blocks)):
+        monkeypatch.setattr(block_coordinates, "_MOST_NUMBERS", room)
+        found = block_coordinates.coordinates([some_rows(n=9, d=8), some_rows(n=5, d=8)])
+        assert [type(one) for one in found] == [kind, Blocks]
 
 
 @LOSSES
 @pytest.mark.parametrize("damping", [0.0, 0.1])
-@pytest.mark.parametrize("room", [0, 10**6], ids=["diagonal", "blocks"])
+@pytest.mark.parametrize("room", [0, 450, 10**6], ids=["diagonal", "directions", "blocks"])
 def test_a_descent_has_the_gradient_of_its_value(loss, room, damping, monkeypatch):
     monkeypatch.setattr(block_coordinates, "_MOST_NUMBERS", room)
     f, rng = tagged(loss=loss), np.random.default_rng(2)

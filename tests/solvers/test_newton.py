@@ -125,6 +125,19 @@ def test_tensors_have_the_minimum_of_arrays(kind):
     np.testing.assert_array_equal(joined(tensors).numpy(), start)  # the start is left as it was
 
 
+def test_conjugate_gradients_end_when_little_is_gained():
+    """Of many equal curvatures and a few others, little is gained after the first products."""
+    curvatures = np.append(np.ones(500), np.linspace(1, 100, 20))
+    right = np.append(np.ones(500), np.full(20, 0.1))
+    (x, few), (_, many) = (
+        conjugate_gradients(lambda v: curvatures * v, right, OneArray(), gain=gain, tolerance=1e-9)
+        for gain in (0.02, 0.0)
+    )
+    assert few < many / 2
+    lowest = -(right**2 / curvatures).sum() / 2
+    assert (curvatures * x**2).sum() / 2 - right @ x < 0.99 * lowest
+
+
 def test_conjugate_gradients_end_early_with_a_direction_of_descent():
     lengths = []
     for tolerance in (1.0, 1e-3, 1e-10):

@@ -100,14 +100,16 @@ def link_loop_for(loss: LinkLoss) -> Callable[..., float]:
     return partial(plain, loss)
 
 
-def label_curvature_loop_for(loss: LabelSetLoss) -> Callable[..., None] | None:
-    """Return the loop that replaces affinities by second derivatives; None if there is none for the loss.
+def label_curvature_loops_for(loss: LabelSetLoss) -> tuple[Callable[..., None], Callable[..., None]] | None:
+    """Return loops over second derivatives by affinities, compiled; None if there are none for the loss.
 
-    It takes what the loop above takes.
+    Both take what the loop above takes. The first replaces affinities by the second derivative by each of them. The
+    second also takes small changes of the affinities, and replaces them by those of the slopes.
     """
     if type(loss) is not RankingLoss or not is_named(loss.margin):
         return None
     from nearer._compiled import label_sets
     from nearer._compiled.margin_losses import MARGIN_CODES
 
-    return partial(label_sets.ranking_curvatures, MARGIN_CODES[type(loss.margin)])
+    code = MARGIN_CODES[type(loss.margin)]
+    return partial(label_sets.ranking_curvatures, code), partial(label_sets.ranking_products, code)

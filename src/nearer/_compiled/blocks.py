@@ -1,7 +1,7 @@
-"""Compiled products of lower triangles with vectors, one triangle per row; in numpy in `blocks_reference.py`.
+"""Compiled products of one matrix per row with that row; in numpy in `blocks_reference.py`.
 
-Blocks (e, d, d) may be in single precision, which halves what is read; sums are in double precision. What is above the
-diagonal is never read.
+Blocks (e, d, d), of which nothing above the diagonal is read, and directions (e, k, d) may be in single precision,
+which halves what is read. Sums are in double precision.
 """
 
 from __future__ import annotations
@@ -35,4 +35,20 @@ def transposed_times(blocks, rows):
             here = rows[e, i]
             for j in range(i + 1):
                 found[e, j] += blocks[e, i, j] * here
+    return found
+
+
+@loop
+def without(directions, rows):
+    """Return the product of `I - Zᵀ Z` with every row, for its directions Z."""
+    n, k, d = directions.shape
+    found = np.empty((n, d))
+    for e in range(n):
+        found[e] = rows[e]
+        for i in range(k):
+            total = 0.0
+            for j in range(d):
+                total += directions[e, i, j] * rows[e, j]
+            for j in range(d):
+                found[e, j] -= directions[e, i, j] * total
     return found

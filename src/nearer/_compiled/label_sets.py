@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from nearer._compiled.decorators import loop
+from nearer._compiled.decorators import loop, merged
 from nearer._compiled.elementary import exp_of_negative
 from nearer._compiled.margin_losses import LOGISTIC, SMOOTH_HINGE, SQUARE, loss_and_descent
 
@@ -217,6 +217,76 @@ def ranking(code, starts, labels, shares, affinities):
     return total
 
 
+@merged
+def _second(code, margin):
+    """Return the second derivative of the loss of a margin."""
+    e = exp_of_negative(-abs(margin))
+    logistic = e / ((1.0 + e) * (1.0 + e))
+    hinge = 0.5 if abs(1.0 - margin) <= 1.0 else 0.0
+    square = 2.0 if code == SQUARE or margin <= 1.0 else 0.0
+    return logistic if code == LOGISTIC else (hinge if code == SMOOTH_HINGE else square)
+
+
+@loop
+def _second_factors(up, changes, bent, rise, change):
+    """Return the sum of second derivatives times differences of changes, which are added to `bent`.
+
+    With e = exp(t - s), the second derivative of `log(1 + e)` is `e / (1 + e)^2`.
+    """
+    pulled = 0.0
+    for y in range(len(up)):
+        e = up[y] * rise
+        part = 1.0 / (1.0 + e)
+        second = e * part * part * (changes[y] - change)
+        bent[y] += second
+        pulled += second
+    return pulled
+
+
+@loop
+def _changed_by_exponentials(labels, share, affinities, changes, top):
+    """Replace the changes of one row by those of its slopes; exponentials are products, as in the loss above."""
+    m = len(affinities)
+    up, bent = np.empty(m), np.zeros(m)
+    for y in range(m):
+        up[y] = exp_of_negative(affinities[y] - top)
+    for x in labels:
+        up[x] = 0.0
+    for x in labels:
+        rise = 1.0 / exp_of_negative(affinities[x] - top)
+        bent[x] -= _second_factors(up, changes, bent, rise, changes[x])
+    for y in range(m):
+        changes[y] = share * bent[y]
+
+
+@loop
+def ranking_products(code, starts, labels, shares, affinities, changes):
+    """Replace changes of affinities by those of the slopes of the ranking loss: products of its second derivatives."""
+    n, m = affinities.shape
+    other = np.ones(m)
+    bent = np.empty(m)
+    for i in range(n):
+        mine = labels[starts[i] : starts[i + 1]]
+        if code == LOGISTIC:
+            top, bottom = affinities[i].max(), affinities[i].min()
+            if top - bottom < REACH:
+                _changed_by_exponentials(mine, shares[i], affinities[i], changes[i], top)
+                continue
+        other[mine] = 0.0
+        bent[:] = 0.0
+        for x in mine:
+            pulled = 0.0
+            for y in range(m):
+                second = other[y] * _second(code, affinities[i, x] - affinities[i, y])
+                second *= changes[i, y] - changes[i, x]
+                bent[y] += second
+                pulled += second
+            bent[x] -= pulled
+        for y in range(m):
+            changes[i, y] = shares[i] * bent[y]
+        other[mine] = 1.0
+
+
 @loop
 def ranking_curvatures(code, starts, labels, shares, affinities):
     """Replace affinities by the second derivatives of the ranking loss by each of them, times the share of the row."""
@@ -231,15 +301,7 @@ def ranking_curvatures(code, starts, labels, shares, affinities):
             x = labels[t]
             here, sum_of_pairs = affinities[i, x], 0.0
             for y in range(m):
-                margin = here - affinities[i, y]
-                if code == LOGISTIC:
-                    e = exp_of_negative(-abs(margin))
-                    second = e / ((1.0 + e) * (1.0 + e))
-                elif code == SMOOTH_HINGE:
-                    second = 0.5 if abs(1.0 - margin) <= 1.0 else 0.0
-                else:
-                    second = 2.0 if code == SQUARE or margin <= 1.0 else 0.0
-                second *= other[y]
+                second = other[y] * _second(code, here - affinities[i, y])
                 bent[y] += second
                 sum_of_pairs += second
             bent[x] += sum_of_pairs

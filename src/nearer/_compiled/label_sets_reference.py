@@ -30,3 +30,20 @@ def replace_by_curvatures(
         own[labels[starts[i] : starts[i + 1]]] = True
         pairs = loss.margin.second_derivative(affinities[i][own][:, None] - affinities[i][~own][None, :])
         affinities[i][own], affinities[i][~own] = share * pairs.sum(axis=1), share * pairs.sum(axis=0)
+
+
+def replace_by_products(
+    loss: RankingLoss,
+    starts: np.ndarray,
+    labels: np.ndarray,
+    shares: np.ndarray,
+    affinities: np.ndarray,
+    changes: np.ndarray,
+) -> None:
+    """Put the changes of the derivatives in place of small changes of the affinities."""
+    for i, share in enumerate(shares):
+        own = np.zeros(affinities.shape[1], bool)
+        own[labels[starts[i] : starts[i + 1]]] = True
+        pairs = loss.margin.second_derivative(affinities[i][own][:, None] - affinities[i][~own][None, :])
+        pairs *= share * (changes[i][own][:, None] - changes[i][~own][None, :])
+        changes[i][own], changes[i][~own] = pairs.sum(axis=1), -pairs.sum(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from nearer._utils.runtime import polling
 from nearer.coembedding.terms import Terms
-from nearer.solvers import ILA, Run
+from nearer.solvers import Run, Solver
 from nearer.solvers.certificate import strongest_penalty
 from nearer.solvers.path import LEAST_COMPARISONS, Choice, StopRule, Trials
 from nearer.solvers.run import Stop
@@ -49,7 +49,7 @@ class Steps:
 def choose_beta(
     terms: Terms,
     loss: Any,
-    solver: ILA,
+    solver: Solver,
     run: Run,
     rng: np.random.Generator,
     *,

@@ -10,14 +10,22 @@ from typing import Any
 import numpy as np
 
 from nearer._fitting import no_run, watched
-from nearer._utils.text import warn
+from nearer._utils.runtime import polling
+from nearer._utils.text import one_of, warn
 from nearer._utils.validation import positive, whole
 from nearer.coembedding.choosing import N_FOLDS, Steps, choose_beta
 from nearer.coembedding.terms import Terms
 from nearer.errors import InputError
-from nearer.solvers import ILA, Budget, Result, Run, minimise
+from nearer.solvers import ILA, Budget, CentralPath, Result, Run, Solver, minimise
+from nearer.solvers.certificate import strongest_penalty
 from nearer.solvers.path import Choice
+from nearer.solvers.run import Stop
 
+#: names of solvers, for estimators that have a choice
+SOLVER_NAMES = ("auto", "central-path", "ila")
+#: by default, the central path is followed for up to this many labels, as a step takes time with their cube, and with
+#: strengths below this share of the one that leaves nothing: descent over factors hardly gets on there
+_FEW_LABELS, _WEAK = 1000, 1e-5
 #: reasons that may end a fit before it has learned anything
 _CUT_SHORT = ("interrupted", "callback", "seconds", "evaluations")
 
@@ -29,7 +37,16 @@ def check_fit_settings(estimator: Any) -> None:
             raise InputError(f'must be "auto" or a number above 0, not {estimator.beta!r}', parameter="beta")
     else:
         positive("beta", estimator.beta)
-    _solver(estimator)
+    _ila(estimator)
+    name = getattr(estimator, "solver", "ila")
+    if name not in SOLVER_NAMES:
+        raise InputError(f"must be {one_of(SOLVER_NAMES)}, not {name!r}", parameter="solver")
+    if name == "central-path" and estimator.max_rank is not None:
+        raise InputError(
+            "limits the columns that 'ila' grows, but solver is 'central-path'",
+            "leave one of them out",
+            parameter="max_rank",
+        )
     _budget(estimator)
     if estimator.callback is not None and not callable(estimator.callback):
         raise InputError(f"must be a function or None, not {estimator.callback!r}", parameter="callback")
@@ -77,7 +94,8 @@ def fit_factor(
         run = Run(_budget(estimator), callback)
         found = terms()
         choice = _choose(estimator, found, loss, run, rng, n_folds, steps)
-        Q, result = _minimise(_solver(estimator), found.objective(loss, choice.strength), choice, run, rng)
+        objective = found.objective(loss, choice.strength)
+        Q, result = _minimise(estimator, objective, choice, run, rng)
         finish(result)
     details = {**facts, "loss": loss.name, "n_terms": len(found), **_details(result, choice, run)}
     if "stopped_while" in details and result.stop_reason in ("seconds", "evaluations"):
@@ -97,15 +115,17 @@ def _choose(
     n_folds: int | None,
     steps: Steps,
 ) -> Choice:
-    solver, beta = _solver(estimator), None if isinstance(estimator.beta, str) else float(estimator.beta)
+    beta = None if isinstance(estimator.beta, str) else float(estimator.beta)
     if beta is None or n_folds:
         folds = N_FOLDS if n_folds is None else n_folds
+        # trials are many and short, each from its neighbour: factors that grow are quicker
+        solver = CentralPath() if getattr(estimator, "solver", None) == "central-path" else _ila(estimator)
         return choose_beta(terms, loss, solver, run, rng, beta=beta, n_folds=folds, steps=steps)
     return Choice(loss, beta, np.zeros((terms.objective(loss, beta).shape[0], 1)))
 
 
 def _minimise(
-    solver: ILA, objective: Any, choice: Choice, run: Run, rng: np.random.Generator
+    estimator: Any, objective: Any, choice: Choice, run: Run, rng: np.random.Generator
 ) -> tuple[np.ndarray, Result]:
     if choice.stopped:
         # a value takes a pass over all terms, for a model that may have learned nothing
@@ -113,13 +133,29 @@ def _minimise(
         return choice.points, no_run(run, objective, choice.points, choice.stopped, value)
     run.enter("fitting", 1)
     try:
+        with polling(run.poll):
+            solver = _solver(estimator, objective, rng)
         return minimise(solver, objective, choice.points, run=run, rng=rng)
+    except Stop as reason:
+        return choice.points, no_run(run, objective, choice.points, str(reason), math.nan)
     except KeyboardInterrupt:  # before anything was recorded
         return choice.points, no_run(run, objective, choice.points, "interrupted")
 
 
-def _solver(estimator: Any) -> ILA:
+def _ila(estimator: Any) -> ILA:
     return ILA(max_rank=estimator.max_rank, memory=getattr(estimator, "_memory", ILA.memory))
+
+
+def _solver(estimator: Any, objective: Any, rng: np.random.Generator) -> Solver:
+    """Return the solver that the estimator asks for, if it has a choice, or the one that suits the objective."""
+    name = getattr(estimator, "solver", "ila")
+    if name == "central-path":
+        return CentralPath()
+    suits = name == "auto" and CentralPath.requires <= objective.provides and estimator.max_rank is None
+    if not suits or objective.shape[0] - objective.n_features > _FEW_LABELS:
+        return _ila(estimator)
+    strongest = strongest_penalty(objective, objective.shape[0], rng)
+    return CentralPath() if objective.trace_penalty < _WEAK * strongest else _ila(estimator)
 
 
 def _budget(estimator: Any) -> Budget:

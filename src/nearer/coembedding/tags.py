@@ -43,7 +43,7 @@ class TagRecommender(TagModel):
 
     The distance of a tag is the sum of its squared distances from the user and from the item. Tags of a post should be
     nearer than all others. This is one convex problem over a positive semidefinite matrix (eq. 14 of the co-embedding
-    paper), solved to a certified gap by growing factors (`nearer.solvers.ILA`).
+    paper), solved to a certified gap.
 
     Anything of the form (x, z, set of y) can be learned, also from features of users, items or tags.
 
@@ -55,10 +55,15 @@ class TagRecommender(TagModel):
     loss : str or MarginLoss
         Of the margin by which one tag of a post is nearer than one other tag: "logistic" as in the paper,
         "smooth-hinge", "squared-hinge" or "square". The loss of a post is the sum over all such pairs.
+    solver : {"auto", "central-path", "ila"}
+        "ila" grows factors, as in the paper (`nearer.solvers.ILA`): quick with a strong `beta`, and for any number of
+        tags, but with a weak one it ends far from the minimum. "central-path" is an interior-point method
+        (`nearer.solvers.CentralPath`) for up to about a thousand tags without features. "auto" is the second if it
+        applies, there are at most 1,000 tags and `beta` is below a hundred-thousandth of the one that leaves nothing.
     max_rank : int, optional
-        Most dimensions. The minimum is then not certified; `result_.details["gap"]` says how far it may be.
+        Most dimensions, of "ila". The minimum is then not certified; `result_.details["gap"]` says how far it may be.
     max_epochs, max_evaluations, max_seconds : number, optional
-        Budget of rounds of growth, derivatives and time. The last two include the choice of `beta`.
+        Budget of rounds or Newton steps, derivatives and time. The last two include the choice of `beta`.
     tol : float
         Stop when the certified gap is below this share of the objective.
     random_state : int, Generator, RandomState or None
@@ -85,7 +90,7 @@ class TagRecommender(TagModel):
     beta_ : float
         The strength that was used.
     result_ : nearer.solvers.Result
-        The course of the fit: objective (the *mean* over posts), rank, largest eigenvalue and gap per round.
+        The course of the fit: objective (the *mean* over posts), rank, largest eigenvalue and gap per round or step.
 
     Examples
     --------
@@ -105,6 +110,7 @@ class TagRecommender(TagModel):
         params={
             "beta": AnyOf(Text(), Number()),
             "loss": AnyOf(Text(), Part(MarginLoss)),
+            "solver": Text(),
             "max_rank": optional(Integer(1, 10**9)),
             **BUDGET,
             "random_state": SEED,
@@ -139,6 +145,7 @@ class TagRecommender(TagModel):
         beta: float | str = "auto",
         *,
         loss: str | MarginLoss = "logistic",
+        solver: str = "auto",
         max_rank: int | None = None,
         max_epochs: int | None = None,
         max_evaluations: int | None = None,
@@ -150,6 +157,7 @@ class TagRecommender(TagModel):
     ):
         self.beta = beta
         self.loss = loss
+        self.solver = solver
         self.max_rank = max_rank
         self.max_epochs = max_epochs
         self.max_evaluations = max_evaluations

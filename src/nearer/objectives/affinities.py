@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from nearer._compiled import label_curvature_loop_for, label_loop_for
+from nearer._compiled import label_curvature_loops_for, label_loop_for
 from nearer._utils.runtime import heed
 from nearer.errors import InputError
 from nearer.losses.label_sets import LabelSetLoss
 from nearer.objectives.base import Plane, Product, Rescaled, WithFactors, members
 from nearer.objectives.block_coordinates import RowCurvatures, coordinates
+from nearer.objectives.inner_products import InnerProducts
 from nearer.objectives.parameters import OneArray
 from nearer.objectives.planes import checked_factor
 from nearer.objectives.points import mean_one
@@ -117,8 +118,8 @@ class AffinityObjective:
         own = np.diff(self.labels.indptr)
         #: the certificate of a solver is tighter if it knows this
         self.least_loss = float(self._shares @ loss.least(own, self.n_labels - own))
-        loops = label_loop_for(loss), label_curvature_loop_for(loss)
-        self._blocks = list(_blocks(X, self.labels, self._shares, *loops))
+        loops = label_loop_for(loss), label_curvature_loops_for(loss)
+        self.blocks = list(_blocks(X, self.labels, self._shares, *loops))
         #: sparse rows are few numbers, so that features have blocks of second derivatives of their own
         self._has_curvature = loops[1] is not None and sparse.issparse(X) and label_features is None
 
@@ -127,7 +128,11 @@ class AffinityObjective:
         """Return what solvers may use; a loss with a kink is not smooth."""
         parts = members(WithFactors) | {"convexity"}
         parts |= {"smoothness"} if self.loss.smooth else set()
-        parts |= {"damped"} if self._has_curvature and not self.threshold else set()
+        parts |= (
+            {"damped", "inner_products", "row_coordinates", "n_features"}
+            if self._has_curvature and not self.threshold
+            else set()
+        )
         return parts | ({"gradient_range"} if self._range_is_small else set())
 
     def start(self, x: np.ndarray) -> np.ndarray:
@@ -158,7 +163,7 @@ class AffinityObjective:
         of_features = gradient[: self.n_features]
         by_label = np.zeros_like(V)
         sums = np.zeros(len(V))
-        for block in self._blocks:
+        for block in self.blocks:
             heed()
             points = block.X @ X[: self.n_features]
             value, slopes = self._slopes(block, affinities_of(points, V, self.parts, self.threshold))
@@ -208,27 +213,19 @@ class AffinityObjective:
 
         return at
 
+    @property
+    def inner_products(self) -> InnerProducts:
+        """Return the loss as a convex function of inner products of features with labels, and lengths of labels."""
+        return InnerProducts(self)
+
     def damped(self, X: np.ndarray, damping: float) -> Rescaled:
         """Return descent from a factor X in coordinates in which each of its rows has about unit curvature.
 
         Second derivatives between labels of a row, and between features of a row, are left out. The damping is added to
         the trace penalty: the more the gradient by C exceeds the penalty, the less curvatures at X say about the way.
         """
-        n, d = self.n_features, X.shape[1]
-        W, V = X[:n], X[n:]
-        least = 2 * (self.trace_penalty + damping)
-        squares, means, sums = self._curvatures(X)
-        totals = squares.sum(axis=1)
-        of_features = RowCurvatures(
-            4 * squares,
-            V,
-            squares @ V / np.maximum(totals, 1e-300)[:, None],
-            -4 * totals,
-            least,
-        )
-        points = means.T @ W / np.maximum(sums, 1e-300)[:, None] - self.parts * V
-        of_labels = RowCurvatures(4 * squares.T, W, points, 4 * sums, least)
-        first, second = coordinates([of_features, of_labels])
+        n = self.n_features
+        first, second = self.row_coordinates(X, 2 * (self.trace_penalty + damping))
 
         def factor(changes: np.ndarray) -> np.ndarray:
             found = np.concatenate([first.out(changes[:n]), second.out(changes[n:])])
@@ -239,7 +236,27 @@ class AffinityObjective:
             value, gradient = self.value_and_factor_gradient(factor(changes))
             return value, np.concatenate([first.back(gradient[:n]), second.back(gradient[n:])])
 
-        return Rescaled(np.zeros((len(X), d)), value_and_gradient, factor)
+        return Rescaled(np.zeros(X.shape), value_and_gradient, factor)
+
+    def row_coordinates(self, X: np.ndarray, of_features: float, of_labels: Any = None) -> tuple[Any, Any]:
+        """Return coordinates of the rows of features and of labels, in which each has about unit curvature.
+
+        To second derivatives of the loss comes a multiple of the identity for every row: one for all features, and one
+        for all labels or each of them, by default the same.
+        """
+        W, V = X[: self.n_features], X[self.n_features :]
+        squares, means, sums = self.inner_products.curvatures(W @ (2 * V.T), np.einsum("ij,ij->i", V, V))
+        totals = squares.sum(axis=1)
+        centres = squares @ V / np.maximum(totals, 1e-300)[:, None]
+        points = means.T @ W / np.maximum(sums, 1e-300)[:, None] - self.parts * V
+        least = of_features if of_labels is None else of_labels
+        first, second = coordinates(
+            [
+                RowCurvatures(4 * squares, V, centres, -4 * totals, of_features),
+                RowCurvatures(4 * squares.T, W, points, 4 * sums, least),
+            ]
+        )
+        return first, second
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -260,11 +277,11 @@ class AffinityObjective:
         V, W = self._label_points(Q), Q[: self.n_features]
         if self._by_features(Q.shape[1]):
             table = W @ (2 * V.T)
-            for block in self._blocks:
+            for block in self.blocks:
                 heed()
                 yield block, partial(_affinities_by_table, block.X, table, V, self.parts, self.threshold)
         else:
-            for block in self._blocks:
+            for block in self.blocks:
                 heed()
                 yield block, partial(affinities_of, block.X @ W, V, self.parts, self.threshold)
 
@@ -278,18 +295,6 @@ class AffinityObjective:
             across[block.columns] += block.XT @ slopes
             sums += slopes.sum(axis=0)
         return loss, across, self.parts * sums
-
-    def _curvatures(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return sums over rows of second derivatives: times squared features, times features, and alone."""
-        squares, means = np.zeros((2, self.n_features, self.n_labels))
-        sums = np.zeros(self.n_labels)
-        for block, look in self._looks(X):
-            bent = look()
-            block.replace_by_curvatures(bent)  # type: ignore[misc]
-            means[block.columns] += block.XT @ bent
-            squares[block.columns] += block.XT.multiply(block.XT) @ bent
-            sums += bent.sum(axis=0)
-        return squares, means, sums
 
     def _times(self, across: np.ndarray, sums: np.ndarray, W: np.ndarray) -> np.ndarray:
         """Return the product of the gradient by C, from its parts, with a vector or with columns."""
@@ -351,19 +356,25 @@ class _Block:
         labels: Any,
         shares: np.ndarray,
         loop: Callable[..., float],
-        curvature_loop: Callable[..., None] | None,
+        curvature_loops: tuple[Callable[..., None], Callable[..., None]] | None,
     ):
         #: the features that occur in the block, and their transpose; of thousands of ids, a few
-        self.columns: Any = np.unique(X.indices) if sparse.issparse(X) else slice(None)
+        self.columns: Any = slice(None)
+        if sparse.issparse(X) and len(some := np.unique(X.indices)) <= X.shape[1] // 2:
+            self.columns = some  # gathering most of them would take memory and save nothing
         self.X, self.XT = X, X[:, self.columns].T
         #: return the loss of the rows, and put its derivatives in place of the affinities
         self.replace_by_slopes: Callable[[np.ndarray], float] = partial(
             loop, labels.indptr, labels.indices, shares
         )
-        #: put second derivatives in place of the affinities, if the loss has any
-        self.replace_by_curvatures = curvature_loop and partial(
-            curvature_loop, labels.indptr, labels.indices, shares
-        )
+        if curvature_loops is not None:
+            rows = labels.indptr, labels.indices, shares
+            #: put second derivatives in place of the affinities
+            self.replace_by_curvatures: Callable[[np.ndarray], None] = partial(curvature_loops[0], *rows)
+            #: put changes of slopes in place of changes of affinities
+            self.replace_by_products: Callable[[np.ndarray, np.ndarray], None] = partial(
+                curvature_loops[1], *rows
+            )
 
 
 def _blocks(X: Any, labels: Any, shares: np.ndarray, *loops: Any) -> Iterator[_Block]:

@@ -113,6 +113,22 @@ class WithFactors(Objective, Protocol):
         """Return the objective at a X Xᵀ + b U Uᵀ, and its derivatives by a and by b, as a function of a and b."""
 
 
+class WithInnerProducts(WithFactors, Protocol):
+    """An objective over factors whose loss depends on inner products of features with labels and on lengths of labels.
+
+    The first `n_features` rows of Q belong to features, the others to labels.
+    """
+
+    n_features: int
+
+    @property
+    def inner_products(self) -> Any:
+        """The loss as a convex function of these, an `InnerProducts`."""
+
+    def row_coordinates(self, X: np.ndarray, of_features: float, of_labels: Any = None) -> tuple[Any, Any]:
+        """Return coordinates of the rows of features and of labels, in which each has about unit curvature."""
+
+
 class WithLeastSquares(Objective, Protocol):
     """An objective over two sides that is a least squares problem in either, given the other."""
 

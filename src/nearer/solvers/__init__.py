@@ -30,6 +30,7 @@ from nearer.solvers.svrg import SVRG
 if TYPE_CHECKING:
     from nearer.solvers.alternating import AlternatingLeastSquares
     from nearer.solvers.buffered import OLP
+    from nearer.solvers.central_path import CentralPath
     from nearer.solvers.doubly_stochastic import DSGD, AdaDSG
     from nearer.solvers.eigen_adam import EigenAdam, NoisyEigenAdam
     from nearer.solvers.exact import Exact, ExactSolution, solve_exact
@@ -45,6 +46,7 @@ _LATER = {
     "DSGD": "doubly_stochastic",
     "AlternatingLeastSquares": "alternating",
     "BlockSampling": "sampled_pairs",
+    "CentralPath": "central_path",
     "EigenAdam": "eigen_adam",
     "NoisyEigenAdam": "eigen_adam",
     "OnlineGramians": "sampled_pairs",
@@ -123,6 +125,7 @@ _SOLVERS: dict[str, Solver | _Later] = {
     "accelerated": AcceleratedProximalGradient(),
     "proximal": ProximalGradient(),
     "ila": "ILA",
+    "central-path": "CentralPath",
 }
 #: all solvers by name; `fitting` returns those for an objective
 SOLVERS: Mapping[str, Solver] = _Table(_SOLVERS)
@@ -143,6 +146,7 @@ __all__ = [
     "AlternatingLeastSquares",
     "BlockSampling",
     "Budget",
+    "CentralPath",
     "Constant",
     "Decay",
     "EigenAdam",

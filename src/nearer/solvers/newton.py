@@ -173,13 +173,15 @@ def conjugate_gradients(
     *,
     tolerance: float = 0.0,
     share: float = 0.0,
+    gain: float = 0.0,
     inverse: Product | None = None,
     most: int = _MOST_PRODUCTS,
 ) -> tuple[Any, int]:
     """Solve `product(x) = right` until the residual is below `tolerance`, by at most `most` products.
 
-    It also ends if the residual is a `share` of the right-hand side, both in the norm of the preconditioner. Return x
-    and the number of products.
+    It also ends if the residual is a `share` of the right-hand side, both in the norm of the preconditioner, or if a
+    product lowers the quadratic function whose minimum is sought by less than `gain` times the mean of all so far.
+    Return x and the number of products.
 
     It starts from zero, so that what comes out early is a direction of descent as well.
     """
@@ -187,6 +189,7 @@ def conjugate_gradients(
     x, residual = space.plus(right, -1.0, right), right
     direction = inverse(residual)
     length = first = space.inner(residual, direction)
+    lowered = 0.0
     for count in range(most):
         if length <= share**2 * first or math.sqrt(space.inner(residual, residual)) <= tolerance:
             return x, count
@@ -195,6 +198,9 @@ def conjugate_gradients(
         if curvature <= 0:  # rounding: nothing is left to gain
             return x, count
         x = space.plus(x, length / curvature, direction)
+        lowered += length**2 / curvature
+        if (count + 1) * length**2 / curvature < gain * lowered:
+            return x, count + 1
         residual = space.plus(residual, -(length / curvature), turned)
         towards = inverse(residual)
         length, before = space.inner(residual, towards), length

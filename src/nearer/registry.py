@@ -149,7 +149,7 @@ ESTIMATORS = (
         "the tags that a user gives to an item, by distances in one space of users, items and tags",
         "tags.md",
         "tags",
-        _SPACE,
+        {**_SPACE, "solver": "solver"},
         reading=("user", "item", "tag", "weight", "ids", "duplicates", *_TABLE),
         commands=("evaluate", "recommend", "plot"),
         cli="_tags",

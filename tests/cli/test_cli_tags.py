@@ -123,6 +123,7 @@ def test_numbers_are_indices_or_names(run, tmp_path):
         (["--max-epochs", 1], "max_epochs", 1),
         (["--max-seconds", 5], "max_seconds", 5.0),
         (["--tol", 0.5], "tol", 0.5),
+        (["--solver", "central-path"], "solver", "central-path"),
     ],
 )
 def test_options_reach_the_estimator(run, posts, options, parameter, value):
@@ -145,6 +146,8 @@ def test_options_left_out_keep_the_defaults_of_the_estimator(run, posts):
         ("--duplicates sum", ["--duplicates", "merge"]),
         ("--test-size 0.9999", ["--test-size"]),
         ("--dim 3", ["--dim", "not tags"]),
+        ("--solver svrg", ["--solver", "auto, central-path or ila"]),
+        ("--solver central-path --rank 2", ["--rank", "central-path"]),
         ("--labels tag", ["--labels", "not tags"]),
         ("--at-least 3", ["--at-least", "not tags"]),
         ("--left user", ["--left", "not tags"]),

@@ -80,13 +80,14 @@ def test_the_help_shows_the_defaults_of_the_estimator(run):
     assert f"hidden layers, {','.join(map(str, towers.hidden))} by default" in shown
 
 
-def test_solvers_of_fit_are_those_of_embeddings_and_towers():
+def test_solvers_of_fit_are_those_of_embeddings_towers_and_tags():
     from nearer.cli._fit_options import SolverName
+    from nearer.coembedding.fitting import SOLVER_NAMES
     from nearer.objectives import PointObjective
     from nearer.objectives.least_squares import LinearPathObjective
     from nearer.solvers import fitting
 
-    expected = {*fitting(PointObjective), *fitting(LinearPathObjective), "auto"}
+    expected = {*fitting(PointObjective), *fitting(LinearPathObjective), *SOLVER_NAMES}
     assert {solver.value for solver in SolverName} == expected
 
 

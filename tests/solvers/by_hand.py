@@ -274,6 +274,37 @@ class Factors(Quadratic):
         return factor_plane(self, X, U)
 
 
+class InnerProducts(Quadratic):
+    """Half the squared distance of 2 U Vᵀ to a target, whose singular values the trace penalty lowers by itself."""
+
+    trace_penalty, n_features, shape = 0.5, 3, (5, 5)
+    _marks = frozenset({"convexity", "smoothness"})
+
+    def __init__(self):
+        self._target = np.array([[3.0, 1.0], [0.0, 2.0], [1.0, -1.0]])
+        left, sizes, right = np.linalg.svd(self._target, full_matrices=False)
+        both = np.vstack([left, right.T]) * np.sqrt((sizes - self.trace_penalty) / 2)
+        self._minimum = both @ both.T
+
+    def value(self, x):
+        U, V = x[: self.n_features], x[self.n_features :]
+        return 0.5 * float(((2 * U @ V.T - self._target) ** 2).sum()) + self.trace_penalty * float(
+            np.vdot(x, x)
+        )
+
+    @property
+    def inner_products(self):
+        def slopes(P, lengths):
+            residual = P - self._target
+            return 0.5 * float((residual**2).sum()), residual, np.zeros(len(lengths))
+
+        return SimpleNamespace(slopes=slopes, products=lambda *at: lambda P, lengths: (P, 0 * lengths))
+
+    def row_coordinates(self, X, of_features, of_labels=None):
+        same = SimpleNamespace(out=lambda rows: rows, back=lambda rows: rows)
+        return same, same
+
+
 class Scores(Quadratic):
     """Its scores are the parameters themselves, and `l2` pulls them to zero."""
 
@@ -391,5 +422,5 @@ OBJECTIVES = (
         Snapshots,
         BatchesAndSnapshots,
     ),
-    *(RankedKernel, ConvexKernel, Factors, Scores, PairSteps, Rows),
+    *(RankedKernel, ConvexKernel, Factors, InnerProducts, Scores, PairSteps, Rows),
 )

@@ -12,7 +12,7 @@ from nearer.objectives.pair_rows import Pairs
 from nearer.objectives.pair_sources import Alike, Graded
 from nearer.objectives.stochastic_pairs import DrawnPairs, TwoClassPairs
 from nearer.solvers import SOLVERS, Budget, minimise
-from tests.solvers.by_hand import EVERY_OBJECTIVE, OBJECTIVES, Factors, Kernel
+from tests.solvers.by_hand import EVERY_OBJECTIVE, OBJECTIVES, Factors, InnerProducts, Kernel
 
 
 def answers():
@@ -49,7 +49,7 @@ def run(solver, objective):
 
 
 def distance(objective, x):
-    at = x @ x.T if isinstance(objective, Kernel | Factors) else x
+    at = x @ x.T if isinstance(objective, Kernel | Factors | InnerProducts) else x
     return np.linalg.norm(at - objective._minimum) / np.linalg.norm(objective._minimum)
 
 

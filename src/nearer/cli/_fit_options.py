@@ -45,7 +45,7 @@ class EffortName(StrEnum):
 
 
 class SolverName(StrEnum):
-    """The names in `nearer.solvers.SOLVERS` that fit an embedding or towers, and "auto"."""
+    """The names in `nearer.solvers.SOLVERS` that fit an embedding, towers or tags, and "auto"."""
 
     auto = "auto"
     svrg_sbb = "svrg-sbb"
@@ -69,6 +69,8 @@ class SolverName(StrEnum):
     sampling = "sampling"
     sampling_diag = "sampling-diag"
     sg = "sg"
+    ila = "ila"
+    central_path = "central-path"
 
 
 class GraphName(StrEnum):
@@ -134,7 +136,9 @@ WhichLoss = Annotated[
 WhichSolver = Annotated[
     SolverName,
     _both(
-        "--solver", metavar="<solver>", help=f"{', '.join(SolverName)}. Those from newton on are for towers."
+        "--solver",
+        metavar="<solver>",
+        help=f"{', '.join(SolverName)}. Those from newton on are for towers, the last two for tags.",
     ),
 ]
 L2 = Annotated[

@@ -26,6 +26,7 @@ from nearer._utils.schema import (
 )
 from nearer._utils.text import counted, warn
 from nearer._utils.validation import RandomState, generator
+from nearer.coembedding.choosing import Steps
 from nearer.coembedding.fitting import check_fit_settings, fit_factor
 from nearer.coembedding.post_rows import as_posts, checked_features, described, side_by_side
 from nearer.coembedding.post_terms import PostTerms
@@ -36,6 +37,9 @@ from nearer.losses.label_sets import RankingLoss
 from nearer.losses.margins import MarginLoss, find_smooth_loss
 from nearer.solvers import Result
 from nearer.solvers.run import Callback
+
+#: strengths are judged by lists of five tags, which settle long before the objective
+_STEPS = Steps(tol=0.1)
 
 
 class TagRecommender(TagModel):
@@ -206,7 +210,7 @@ class TagRecommender(TagModel):
         ]
         terms, used = _terms(given, features)
         loss, rng = RankingLoss(find_smooth_loss(self.loss)), generator(self.random_state)
-        Q, choice, self.result_ = fit_factor(self, lambda: terms, loss, rng)
+        Q, choice, self.result_ = fit_factor(self, lambda: terms, loss, rng, steps=_STEPS)
         self.beta_ = float(choice.strength)
         self._keep(Q, given, features, used)
         if not Q.any() and self.result_.stop_reason == "tolerance":

@@ -113,12 +113,16 @@ class WithFactors(Objective, Protocol):
         """Return the objective at a X Xᵀ + b U Uᵀ, and its derivatives by a and by b, as a function of a and b."""
 
 
-class WithInnerProducts(WithFactors, Protocol):
-    """An objective over factors whose loss depends on inner products of features with labels and on lengths of labels.
+class WithInnerProducts(Objective, Protocol):
+    """An objective L(C) + trace_penalty * tr C over C = Q Qᵀ, with the first `n_features` rows of Q for features.
 
-    The first `n_features` rows of Q belong to features, the others to labels.
+    The others belong to labels. L depends on inner products of features with labels and on lengths of labels, and is
+    never negative.
     """
 
+    trace_penalty: float
+    #: rows and columns of C; Q has as many rows
+    shape: tuple[int, int]
     n_features: int
 
     @property

@@ -46,9 +46,9 @@ class InnerProducts:
     >>> X, labels = sparse.eye(2, format="csr"), sparse.csr_matrix([[1, 0], [0, 1]])
     >>> f = nearer.objectives.AffinityObjective(X, labels, loss=nearer.losses.RankingLoss(), threshold=False)
     >>> slopes = f.inner_products.slopes(np.zeros((2, 2)), np.zeros(2))
-    >>> round(slopes.value, 4), slopes.by_products, slopes.by_lengths
+    >>> round(slopes.value, 4), slopes.by_products
     (0.6931, array([[-0.25,  0.25],
-           [ 0.25, -0.25]]), array([-0.,  0.]))
+           [ 0.25, -0.25]]))
     """
 
     def __init__(self, objective: AffinityObjective):

@@ -42,19 +42,10 @@ class Point:
         return found
 
     def certificate(self, beta: float) -> tuple[float, float]:
-        """Return the largest eigenvalue of -S and <S, C>, for the gradient S by C; see `certificate.py`.
-
-        S is beta * I and a part between features and labels, whose products with features have the rank of the labels.
-        """
-        R = np.asarray(np.linalg.qr(self.by_products, mode="r"))
-        k, m = R.shape
-        small = np.zeros((k + m, k + m))
-        small[:k, k:], small[k:, :k] = R, R.T
-        small[k:, k:] = np.diag(self.by_lengths)
+        """Return the largest eigenvalue of -S and <S, C>, for the gradient S by C; see `certificate.py`."""
         slack = beta * self.trace + float(np.vdot(self.by_products, self.products))
         slack += float(self.by_lengths @ self.lengths)
-        with threads_for(len(small)):
-            return max(-float(np.linalg.eigvalsh(small)[0]), 0.0) - beta, slack
+        return steepest(self.by_products, self.by_lengths) - beta, slack
 
     def curvature(self, beta: float, mu: float) -> Product:
         """Return the product of second derivatives with changes of U and V.
@@ -102,6 +93,23 @@ class Point:
     def line(self, changes: np.ndarray, beta: float, mu: float) -> Line:
         """Return the objective with the barrier along the line through A and M that changes of U and V begin."""
         return Line(self, changes, beta, mu)
+
+
+def steepest(by_products: np.ndarray, by_lengths: np.ndarray) -> float:
+    """Return the largest eigenvalue of minus the gradient of the loss by C, from its derivatives.
+
+    The gradient is 0 between features, so those that matter span no more dimensions than there are labels.
+
+    >>> steepest(np.array([[3.0]]), np.array([-8.0])), steepest(np.zeros((1, 1)), np.array([2.0]))
+    (9.0, 0.0)
+    """
+    R = np.asarray(np.linalg.qr(by_products, mode="r"))
+    k, m = R.shape
+    small = np.zeros((k + m, k + m))
+    small[:k, k:], small[k:, :k] = R, R.T
+    small[k:, k:] = np.diag(by_lengths)
+    with threads_for(len(small)):
+        return max(0.0, -float(np.linalg.eigvalsh(small)[0]))
 
 
 class Line:

@@ -30,9 +30,9 @@ from nearer._utils.runtime import polling
 from nearer.errors import InputError
 from nearer.objectives.base import WithInnerProducts, members
 from nearer.objectives.parameters import OneArray
-from nearer.solvers.barrier import Point
+from nearer.solvers.barrier import Point, steepest
 from nearer.solvers.base import Solver
-from nearer.solvers.certificate import gap_bound, least_loss, strongest_penalty
+from nearer.solvers.certificate import gap_bound, least_loss
 from nearer.solvers.ila import principal
 from nearer.solvers.newton import conjugate_gradients, step_length
 from nearer.solvers.run import Run
@@ -101,7 +101,7 @@ class CentralPath(Solver[WithInnerProducts]):
                 parameter="trace_penalty",
                 remedy="set it, if only to 1e-6",
             )
-        walk = _Walk(objective, rng, run)
+        walk = _Walk(objective, run)
         walk.begin(x)
         with polling(run.poll):
             walk.to_the_strength(x)
@@ -112,8 +112,8 @@ class CentralPath(Solver[WithInnerProducts]):
 class _Walk:
     """The state of a run: a point, and the strength and the barrier whose minimum it is near."""
 
-    def __init__(self, objective: WithInnerProducts, rng: np.random.Generator, run: Run):
-        self.objective, self.rng, self.run = objective, rng, run
+    def __init__(self, objective: WithInnerProducts, run: Run):
+        self.objective, self.run = objective, run
         self.n_labels = objective.shape[0] - objective.n_features
         self.beta = objective.trace_penalty
         self.least = self.bound = least_loss(objective)
@@ -151,7 +151,10 @@ class _Walk:
 
     def _strengths(self) -> list[float]:
         """Return strengths from the one that leaves nothing down to the last."""
-        strongest = strongest_penalty(self.objective, self.objective.shape[0], self.rng)
+        nothing = np.zeros((self.objective.n_features, self.n_labels)), np.zeros(self.n_labels)
+        self.run.count(self.objective.n_terms)
+        _, *slopes = self.objective.inner_products.slopes(*nothing)
+        strongest = steepest(*slopes)
         count = max(math.ceil(math.log(max(strongest / self.beta, 1.0)) / math.log(_STRENGTHS)), 0)
         return [self.beta * _STRENGTHS**power for power in range(count, -1, -1)]
 

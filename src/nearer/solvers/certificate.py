@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nearer._utils.runtime import heed, threads_for
-from nearer.objectives.base import Product, WithFactors
+from nearer.objectives.base import Objective, Product, WithFactors
 from nearer.solvers.spectrum import lanczos_is_quicker
 
 #: with more rows than this, a matrix of that size is never formed
@@ -67,7 +67,7 @@ def gap_bound(value: float, slack: float, eigenvalue: float, trace_penalty: floa
     return max((trace_penalty * slack + excess * value) / (trace_penalty + excess), 0.0)
 
 
-def least_loss(objective: WithFactors) -> float:
+def least_loss(objective: Objective) -> float:
     """Return a number that the loss, without the penalty, is never below."""
     return float(getattr(objective, "least_loss", 0.0))
 

@@ -8,7 +8,7 @@ either level. The number is the F1 of mean precision and mean recall of five tag
   end at the certified gap, or when their budget is spent: 2,000 passes over all posts at level 20, and 300 at level 10,
   which ends fits while they still grow. The curves show F1 and objective after each round of the solver, at the rank
   that it has then; the solver does not go on to a local minimum at every rank.
-- *central path* is the same problem with `solver="central-path"`: 6,000 passes at level 20, and 500 at level 10, each a
+- *central path* is the same problem with `solver="central-path"`: 4,000 passes at level 20, and 300 at level 10, each a
   gradient or a product of second derivatives. The gap that a check asks for is that of the lower objective of the two
   from the higher lower bound.
 - *popularity* is the share of the user's posts that have the tag, plus that of the item's. Their weight is chosen on
@@ -47,7 +47,7 @@ SETTINGS: dict[str, Any] = {
     "most_passes": 200,
     "trials": 12,
     # passes over all posts, with all derivatives, by solver and post-core
-    "most_evaluations": {"ila": {"20": 2000, "10": 300}, "central-path": {"20": 6000, "10": 500}},
+    "most_evaluations": {"ila": {"20": 2000, "10": 300}, "central-path": {"20": 4000, "10": 300}},
 }
 QUICK = {
     "cores": {"20": 1},

@@ -5,10 +5,10 @@ A = U Vᵀ, the inner products of features with labels, and M = V Vᵀ, those of
 
     L(A, diag M) + beta * (tr A M⁻¹ Aᵀ + tr M) - mu * log det M
 
-This is convex in A and M together. The last term, the barrier, keeps M from losing rank. At its minimum, minus the
-gradient of the objective is beta at most (a certificate), and the gap is mu per label exactly. So the path of minima
-leads to that of the objective as mu falls, and beta falls to its value on the way, from the strength that leaves
-nothing.
+This is convex in A and M together. The last term, the barrier, keeps M from losing rank. At the minimum with it, no
+eigenvalue of minus the gradient of the loss exceeds beta, and the gap of the objective is exactly mu per label: a
+certificate. As mu falls, these minima, the central path, lead to that of the objective. Before that, beta falls from
+the strength that leaves nothing to its value.
 
 Steps are changes of U and V, of which only what they mean for A and M counts, to first order. In these A and M move on
 a line, so that a step may be as long as M stays positive definite. Newton's equations are solved by conjugate gradients
@@ -39,16 +39,17 @@ from nearer.solvers.run import Run
 
 #: factor between strengths, and between barriers at the last strength
 _STRENGTHS, _BARRIERS = 3.0, 5.0
-#: the gap that the barrier leaves on the way, as a share of the objective
-_SHARE = 0.3
+#: the gap that the barrier leaves on the way, as a share of the objective: with strong penalties, and with those below
+#: a share of the strength that leaves nothing, where a wide barrier is far from the minimum
+_WIDE, _NARROW, _WEAK = 0.5, 0.15, 1e-4
 #: that of the last barrier, as a share of the tolerance
 _LAST = 0.5
 #: minima on the way are found to a Newton decrement of this share of the gap that the barrier leaves
 _NEAR = 0.25
-#: conjugate gradients end when a product brings less than this share of the mean of all: on the way, and at the end
-_GAIN, _LAST_GAIN, _MOST_PRODUCTS = 0.3, 0.1, 200
-#: those at the last strength, to a Newton decrement of this many barriers, so that the certificate holds
+#: those at the last strength, to a decrement of this share of the barrier, so that no eigenvalue exceeds beta
 _WELL = 0.1
+#: conjugate gradients end when a product brings less than this share of the mean of all: on the way, and at the end
+_GAIN, _LAST_GAIN, _MOST_PRODUCTS = 0.3, 0.05, 500
 #: Newton steps at one strength and barrier
 _MOST_STEPS = 60
 #: columns are left out as long as that raises the objective by less than this share of the tolerance
@@ -66,8 +67,8 @@ class CentralPath(Solver[WithInnerProducts]):
 
     It follows the minima of the objective with a barrier, first to the strength `beta`, then without the barrier. A
     Newton step is an epoch. Memory and time per step grow with features times labels and with the cube of labels, so
-    that it suits up to about a thousand labels. The history has the columns of `ILA`; "eigenvalue" and "gap" are NaN
-    until `beta` is reached.
+    that it suits up to about a thousand labels. The history has the columns of `ILA` and "slack"; all of them but "gap"
+    are NaN until `beta` is reached.
 
     From a start other than 0, the path begins at the last strength.
 
@@ -123,16 +124,18 @@ class _Walk:
         """Record the start."""
         self.run.count(self.objective.n_terms)
         value = self.objective.value(x)
-        self.mu = self._barrier(value, _SHARE)
+        self.mu = self._barrier(value, _WIDE)
         self.run.record(x, value, 0.0, gap=value - self.bound, **_UNKNOWN)
 
     def to_the_strength(self, x: np.ndarray) -> None:
         """Follow the path with a wide barrier, from strengths that leave nothing to the last one."""
-        strengths = [self.beta] if x.any() else self._strengths()
+        strongest = self._strongest()
+        strengths = [self.beta] if x.any() else _between(strongest, self.beta)
         self.point = self._looked_at(self._inside(x, strengths[0]))
         for strength in strengths:
-            self.mu = self._barrier(self.point.value(strength), _SHARE)
-            self._centre(strength, self.mu)
+            share = _WIDE if strength > _WEAK * strongest else _NARROW
+            before, self.mu = self.mu, self._barrier(self.point.value(strength), share)
+            self._centre(strength, max(before, self.mu), _GAIN, _NEAR * self.n_labels)
 
     def to_the_minimum(self) -> None:
         """Lower the barrier until the gap that it leaves is a share of the tolerance."""
@@ -143,20 +146,18 @@ class _Walk:
                 return
             last = self._barrier(value, _LAST * self.run.budget.tol)
             self.mu = before / _BARRIERS if before <= last else max(before / _BARRIERS, last)
-            self._centre(self.beta, before)
+            self._centre(self.beta, before, _LAST_GAIN, _WELL)
 
     def _barrier(self, value: float, share: float) -> float:
         """Return the barrier whose minimum has a gap of a share of the objective."""
         return share * (value - self.least) / self.n_labels
 
-    def _strengths(self) -> list[float]:
-        """Return strengths from the one that leaves nothing down to the last."""
+    def _strongest(self) -> float:
+        """Return the strength that leaves nothing."""
         nothing = np.zeros((self.objective.n_features, self.n_labels)), np.zeros(self.n_labels)
         self.run.count(self.objective.n_terms)
         _, *slopes = self.objective.inner_products.slopes(*nothing)
-        strongest = steepest(*slopes)
-        count = max(math.ceil(math.log(max(strongest / self.beta, 1.0)) / math.log(_STRENGTHS)), 0)
-        return [self.beta * _STRENGTHS**power for power in range(count, -1, -1)]
+        return steepest(*slopes)
 
     def _inside(self, x: np.ndarray, beta: float) -> np.ndarray:
         """Return U and V with the products of a factor, and with lengths of labels that the barrier adds."""
@@ -168,18 +169,16 @@ class _Walk:
         self.run.count(self.objective.n_terms)
         return Point(self.objective, Q)
 
-    def _centre(self, beta: float, curvature: float) -> None:
-        """Take Newton steps at a strength until the minimum with the barrier is near.
+    def _centre(self, beta: float, curvature: float, gain: float, near: float) -> None:
+        """Take Newton steps at a strength until their decrement is at most `near` times the barrier.
 
         Second derivatives of the barrier are those of the barrier before, for the first step: a column of V that only
         the barrier holds up then gets its new length at once.
         """
-        last = beta == self.beta and self.mu < curvature
         for _ in range(_MOST_STEPS):
-            length, slope = self._step(beta, curvature, _LAST_GAIN if last else _GAIN)
+            length, slope = self._step(beta, curvature, gain)
             curvature = self.mu if length > 0.5 else math.sqrt(self.mu * curvature)
             self._record(beta, length)
-            near = _WELL if last else _NEAR * self.n_labels
             if length == 0 or -slope <= near * self.mu:
                 return
 
@@ -242,3 +241,13 @@ class _Walk:
             else:
                 low = middle
         return Q[:, :high], self.objective.value(Q[:, :high])
+
+
+def _between(strongest: float, last: float) -> list[float]:
+    """Return strengths from about the strongest down to the last.
+
+    >>> _between(10.0, 1.0), _between(0.5, 1.0)
+    ([27.0, 9.0, 3.0, 1.0], [1.0])
+    """
+    count = math.ceil(math.log(max(strongest / last, 1.0)) / math.log(_STRENGTHS))
+    return [last * _STRENGTHS**power for power in range(count, -1, -1)]

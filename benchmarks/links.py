@@ -15,7 +15,8 @@ precision (AP) is that among all pairs, of which few are links, estimated from t
 - *LinkPredictor* has a grid of the strength `beta`, the `balance` of links and other pairs, and the `rule`. One fit
   serves both rules, so 16 trials are 8 fits. They end at a relative gap of 0.1 on last.fm; on wikispeedia they have at
   most 32 dimensions, and end at a relative gap of 0.5 or where these are used up. *certified* is the same fit to a gap
-  of 1e-4, with as many dimensions as that takes, of one split; on wikispeedia it was interrupted before that.
+  of 1e-4, with as many dimensions as that takes, of one split; on wikispeedia it ended before that, when rounds no
+  longer lowered the objective.
 - *factorisation* is a logistic matrix factorisation with 64 dimensions and offsets, which are learned. Its grid is of
   the L2 term and the balance.
 - *common neighbours* and *Adamic-Adar* count neighbours; in the directed graph these are linked in either

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._same import around, embeddings, kernels, pairs, towers
+from benchmarks._same import around, embeddings, kernels, pairs, tags, towers
 from benchmarks._same.case import Case, source_folder
 
-CASES: dict[str, Case] = embeddings.CASES | kernels.CASES | pairs.CASES | towers.CASES | around.CASES
+CASES: dict[str, Case] = (
+    embeddings.CASES | kernels.CASES | pairs.CASES | tags.CASES | towers.CASES | around.CASES
+)
 
 #: arrays of a case by name
 Arrays = dict[str, np.ndarray]

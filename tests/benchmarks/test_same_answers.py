@@ -14,7 +14,7 @@ sys.path.insert(
 )  # benchmarks is a folder of the repository, not of the package
 
 from benchmarks import same_answers
-from benchmarks._same import around, compare, embeddings, kernels, lines, pairs, record, times, towers
+from benchmarks._same import around, compare, embeddings, kernels, lines, pairs, record, tags, times, towers
 from benchmarks._same.case import RTOL, Case, public
 from nearer import active, losses, solvers
 
@@ -133,7 +133,8 @@ def test_a_tolerance_of_its_own_needs_a_reason():
 
 def test_every_loss_solver_and_strategy_has_cases():
     assert set(embeddings.LOSSES) == set(losses.LOSSES)
-    known = {*embeddings.SOLVERS, *kernels.KERNEL_SOLVERS, *pairs.PAIRWISE_SOLVERS, *towers.TOWER_SOLVERS}
+    known = {*embeddings.SOLVERS, *kernels.KERNEL_SOLVERS, *pairs.PAIRWISE_SOLVERS, *tags.TAG_SOLVERS}
+    known |= set(towers.TOWER_SOLVERS)
     assert known == {*solvers.SOLVERS, "auto"}
     assert set(pairs.MARGIN_LOSSES) == set(losses.MARGIN_LOSSES)
     assert set(around.STRATEGIES) == set(active.STRATEGIES)

@@ -130,7 +130,7 @@ def test_blocks_change_nothing(kind, look, monkeypatch):
     whole = problem(kind, look)[0]
     monkeypatch.setattr(affinities, "_BLOCK", 35)  # seven rows of five labels
     parts = problem(kind, look)[0]
-    assert len(parts._blocks) == 5
+    assert len(parts.blocks) == 5
     Q = factor(whole)
     np.testing.assert_allclose(parts.affinities(Q), whole.affinities(Q), atol=1e-12)
     for one, other in zip(

@@ -52,8 +52,8 @@ _WELL = 0.1
 _GAIN, _LAST_GAIN, _MOST_PRODUCTS = 0.3, 0.05, 500
 #: Newton steps at one strength and barrier
 _MOST_STEPS = 60
-#: columns are left out as long as that raises the objective by less than this share of the tolerance
-_NOTHING = 0.05
+#: columns are left out as long as the gap stays below this share of the tolerance
+_NEARLY = 0.95
 #: no gap is a smaller share of the objective than this
 _ROUNDING = 1e-12
 #: what is not known before the last strength
@@ -222,16 +222,16 @@ class _Walk:
             return
         eigenvalue, slack = self.point.certificate(beta)
         self.bound = max(self.bound, value - gap_bound(value - self.least, slack, eigenvalue, beta))
-        if value - self.bound <= (1 - _NOTHING) * self.run.budget.tol * abs(value):
-            Q, value = self._shortened(value)
+        if value - self.bound <= _NEARLY * self.run.budget.tol * value:
+            Q, value = self._shortened()
         columns: dict[str, Any] = {"rank": Q.shape[1], "eigenvalue": eigenvalue, "slack": slack}
         self.run.note(lower_bound=self.bound, **columns)
         self.run.record(Q, value, step, gap=max(value - self.bound, 0.0), **columns)
 
-    def _shortened(self, value: float) -> tuple[np.ndarray, float]:
+    def _shortened(self) -> tuple[np.ndarray, float]:
         """Return the factor without the columns that only the barrier holds up, and its value."""
         Q = principal(self.point.Q)
-        allowed = value + _NOTHING * self.run.budget.tol * abs(value)
+        allowed = self.bound / (1 - _NEARLY * min(self.run.budget.tol, 0.5))
         low, high = 0, Q.shape[1]
         while high - low > 1:  # as few columns as the allowance permits
             middle = (low + high) // 2

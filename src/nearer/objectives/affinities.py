@@ -362,7 +362,7 @@ class _Block:
         self.columns: Any = slice(None)
         if sparse.issparse(X) and len(some := np.unique(X.indices)) <= X.shape[1] // 2:
             self.columns = some  # gathering most of them would take memory and save nothing
-        self.X, self.XT = X, X[:, self.columns].T
+        self.X, self.XT = X, (X if isinstance(self.columns, slice) else X[:, self.columns]).T
         #: return the loss of the rows, and put its derivatives in place of the affinities
         self.replace_by_slopes: Callable[[np.ndarray], float] = partial(
             loop, labels.indptr, labels.indices, shares
@@ -385,4 +385,16 @@ def _blocks(X: Any, labels: Any, shares: np.ndarray, *loops: Any) -> Iterator[_B
         return
     for start in range(0, len(shares), count):
         part = slice(start, start + count)
-        yield _Block(X[part], labels[part], shares[part], *loops)
+        yield _Block(_rows_of(X, part), _rows_of(labels, part), shares[part], *loops)
+
+
+def _rows_of(matrix: Any, part: slice) -> Any:
+    """Return some rows of an array or a CSR matrix without a copy of their entries."""
+    if not sparse.issparse(matrix):
+        return matrix[part]
+    starts = matrix.indptr[part.start : part.stop + 1]
+    entries = slice(starts[0], starts[-1])
+    return sparse.csr_matrix(
+        (matrix.data[entries], matrix.indices[entries], starts - starts[0]),
+        shape=(len(starts) - 1, matrix.shape[1]),
+    )

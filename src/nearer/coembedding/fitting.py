@@ -24,7 +24,7 @@ from nearer.solvers.run import Stop
 #: names of solvers, for estimators that have a choice
 SOLVER_NAMES = ("auto", "central-path", "ila")
 #: by default, the central path is followed for up to this many labels, as a step takes time with their cube, and with
-#: strengths below this share of the one that leaves nothing: descent over factors hardly gets on there
+#: strengths below this share of the one that leaves nothing: growing factors hardly lower the gap there
 _FEW_LABELS, _WEAK = 1000, 1e-5
 #: reasons that may end a fit before it has learned anything
 _CUT_SHORT = ("interrupted", "callback", "seconds", "evaluations")

@@ -61,7 +61,7 @@ class TagRecommender(TagModel):
         "smooth-hinge", "squared-hinge" or "square". The loss of a post is the sum over all such pairs.
     solver : {"auto", "central-path", "ila"}
         "ila" grows factors, as in the paper (`nearer.solvers.ILA`): quick with a strong `beta`, and for any number of
-        tags, but with a weak one it ends far from the minimum. "central-path" is an interior-point method
+        tags, but with a weak one it cannot say how far the minimum is. "central-path" is an interior-point method
         (`nearer.solvers.CentralPath`) for up to about a thousand tags without features. "auto" is the second if it
         applies, there are at most 1,000 tags and `beta` is below a hundred-thousandth of the one that leaves nothing.
     max_rank : int, optional

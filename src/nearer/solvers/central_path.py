@@ -15,7 +15,8 @@ a line, so that a step may be as long as M stays positive definite. Newton's equ
 in coordinates in which every row of U and V has about unit curvature.
 
 Descent over the factor of C alone, as in `ila.py`, needs no barrier and no more columns than C has rank. But where beta
-is small, nearly all margins are large and the loss is flat, its steps are short: gaps of 0.99 are left after thousands.
+is small, nearly all margins are large and the loss is flat. Its slopes then do not become even enough for a bound: on
+tags of last.fm, gaps of 0.99 are left after thousands of passes, though the objective may be near the minimum.
 """
 
 from __future__ import annotations
